@@ -1,0 +1,78 @@
+# A directory under src/ is a library, a namespace and, with its *_test.cpp files, a test program.
+
+add_library(coffer_flags INTERFACE)
+target_compile_options(coffer_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
+  -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough -Werror -fno-omit-frame-pointer)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # False alarms of g++ 12 inside its own <string> and <vector> once they are inlined (GCC bugs 105329, 105651).
+  target_compile_options(coffer_flags INTERFACE -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds
+    -Wno-maybe-uninitialized -Wno-free-nonheap-object -Wno-stringop-overread -Wno-dangling-pointer)
+else()
+  target_compile_options(coffer_flags INTERFACE -Wno-gnu-statement-expression-from-macro-expansion)
+endif()
+if(COFFER_SANITIZE)
+  target_compile_options(coffer_flags INTERFACE -fsanitize=${COFFER_SANITIZE} -fno-sanitize-recover=all)
+  target_link_options(coffer_flags INTERFACE -fsanitize=${COFFER_SANITIZE})
+endif()
+if(COFFER_FUZZ)
+  target_compile_options(coffer_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+# The standard headers that nearly every file includes, compiled once.
+if(COFFER_PCH)
+  file(WRITE ${CMAKE_BINARY_DIR}/pch.cpp "")
+  add_library(coffer_pch OBJECT ${CMAKE_BINARY_DIR}/pch.cpp)
+  target_link_libraries(coffer_pch PRIVATE coffer_flags fmt::fmt)
+  target_precompile_headers(coffer_pch PRIVATE <algorithm> <array> <atomic> <chrono> <condition_variable> <cstdint>
+    <cstring> <deque> <expected> <functional> <map> <memory> <mutex> <optional> <random> <span> <string> <string_view>
+    <thread> <unordered_map> <utility> <vector> <fmt/format.h>)
+endif()
+
+# Everything compiled in this project: flags, include root, precompiled headers.
+function(coffer_target target)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${target} PRIVATE coffer_flags)
+  if(COFFER_PCH)
+    target_precompile_headers(${target} REUSE_FROM coffer_pch)
+  endif()
+endfunction()
+
+# coffer_module(name [DEPS module…] [LINK library…] [NO_PCH]): library coffer_<name> from the *.cpp files here.
+function(coffer_module name)
+  cmake_parse_arguments(ARG "" "" "DEPS;LINK" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS *.cpp)
+  set(tests ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.cpp$")
+  add_library(coffer_${name} STATIC ${sources})
+  add_library(coffer::${name} ALIAS coffer_${name})
+  set_target_properties(coffer_${name} PROPERTIES EXPORT_NAME ${name})
+  target_include_directories(coffer_${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/coffer>)
+  list(TRANSFORM ARG_DEPS PREPEND coffer_)
+  target_link_libraries(coffer_${name} PUBLIC ${ARG_DEPS} ${ARG_LINK})
+  target_compile_features(coffer_${name} PUBLIC cxx_std_23)
+  target_link_libraries(coffer_${name} PRIVATE $<BUILD_INTERFACE:coffer_flags>)
+  if(COFFER_PCH)
+    target_precompile_headers(coffer_${name} REUSE_FROM coffer_pch)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY COFFER_MODULES coffer_${name})
+  if(COFFER_TESTS AND tests)
+    coffer_test(${name}_test SOURCES ${tests} DEPS ${name})
+  endif()
+endfunction()
+
+# coffer_test(program SOURCES … [DEPS module…]): a GoogleTest program whose every test is a ctest test.
+function(coffer_test program)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LINK" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 300)
+  endif()
+  add_executable(${program} ${ARG_SOURCES})
+  coffer_target(${program})
+  list(TRANSFORM ARG_DEPS PREPEND coffer_)
+  target_link_libraries(${program} PRIVATE ${ARG_DEPS} ${ARG_LINK} ${RAPIDCHECK_LIBRARY} GTest::gtest GTest::gmock
+    GTest::gtest_main)
+  gtest_discover_tests(${program} DISCOVERY_TIMEOUT 60 DISCOVERY_MODE PRE_TEST
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+endfunction()

@@ -1,0 +1,211 @@
+#include "api/service.h"
+
+#include <mutex>
+#include <unordered_map>
+
+#include "api/audit.h"
+#include "api/auth.h"
+#include "api/page.h"
+#include "api/request_metrics.h"
+#include "api/status_json.h"
+#include "api/status_metrics.h"
+#include "base/log.h"
+#include "http/json.h"
+
+namespace coffer::api {
+
+struct Service::Impl {
+  Impl(ServiceOptions o, Metrics& m, const Clock& c)
+      : options(std::move(o)), metrics(m), clock(c), audit_failures(m.counter(
+            "coffer_audit_failures_total", "State changes whose audit line could not be written")) {}
+  ~Impl() { stop(std::chrono::milliseconds(5000)); }
+
+  Result<> start();
+  void add_health(RouteTable& table);
+  void add_routes(RouteTable& table);
+  void add_events(RouteTable& table);
+  std::optional<http::Response> before(const http::Request& request, const http::RouteInfo& info);
+  void after(const http::Request& request, const http::RouteInfo* info,
+             const http::Finished& finished);
+  void stop(std::chrono::milliseconds timeout);
+
+  ServiceOptions options;
+  Metrics& metrics;
+  const Clock& clock;
+  Counter audit_failures;
+  RouteTable table;
+  std::string openapi;
+  std::unique_ptr<Tokens> tokens;
+  std::unique_ptr<Gate> gate;
+  std::unique_ptr<AuditLog> audit;
+  std::unique_ptr<RequestMetrics> request_metrics;
+  std::unique_ptr<EventHub> hub;
+  std::size_t collect_id = 0;
+  std::mutex stop_mutex;
+  std::unique_ptr<http::Server> server;  // last: its threads use the rest
+};
+
+Result<> Service::Impl::start() {
+  bool on_loopback = TRY(http::is_loopback_address(options.http.listen));
+  if (!on_loopback && !options.http.tls && !options.behind_proxy)
+    return fail(Code::kUsage, "{} can be reached from other machines: set http.tls.cert and http.tls.key, "
+                              "or http.behind_proxy if a proxy in front does TLS", options.http.listen);
+  tokens = TRY(Tokens::open(options.data_dir));
+  audit = TRY(AuditLog::open(options.data_dir / "audit.log"));
+  gate = std::make_unique<Gate>(
+      *tokens, clock,
+      Gate::Options{.reads_are_open = on_loopback && !options.behind_proxy,
+                    .token_hint = "the token is in the file 'token' of the data directory"});
+  request_metrics = std::make_unique<RequestMetrics>(metrics);
+  add_health(table);
+  add_routes(table);
+  if (options.events) add_events(table);
+  if (options.more_routes) options.more_routes(table);
+  openapi = table.openapi(options.status().version);
+  http::Options http = options.http;
+  http.before = [this](const auto& request, const auto& info) { return before(request, info); };
+  http.after = [this](const auto& request, const auto* info, const auto& finished) {
+    after(request, info, finished);
+  };
+  server = TRY(http::Server::start(std::move(http), table.router()));
+  collect_id = metrics.on_collect([this](Metrics& m) {
+    set_status_metrics(m, options.status());
+    auto counts = server->counts();
+    m.gauge("coffer_http_connections", "Open connections").set(static_cast<double>(counts.connections));
+    m.gauge("coffer_http_streams", "Open event streams").set(static_cast<double>(counts.streams));
+  });
+  return {};
+}
+
+void Service::Impl::add_health(RouteTable& to) {
+  to.add({.pattern = "/health/live",
+          .summary = "200 as soon as the process serves",
+          .scope = Scope::kPublic,
+          .response_schema = "Live",
+          .handler = [](const http::Request&) { return http::json_response(R"({"live":true})"); }});
+  to.add({.pattern = "/health/ready",
+          .summary = "200 when close enough to the source, else 503 with the reasons",
+          .scope = Scope::kPublic,
+          .response_schema = "Readiness",
+          .handler = [this](const http::Request&) {
+            Status status = options.status();
+            return http::json_response(readiness_json(status), status.ready ? 200 : 503);
+          }});
+}
+
+void Service::Impl::add_routes(RouteTable& to) {
+  add_status_schemas(to);
+  to.add_schema("OpenApi", R"({"type":"object"})");
+  to.add({.pattern = "/",
+          .summary = "The status page",
+          .content_type = "text/html",
+          .handler = [](const http::Request&) { return status_page(); }});
+  to.add({.pattern = "/metrics",
+          .summary = "Metrics in Prometheus' text format",
+          .content_type = "text/plain",
+          .handler = [this](const http::Request&) {
+            http::Response response = http::text_response(metrics.text());
+            response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+            return response;
+          }});
+  to.add({.pattern = "/openapi.json",
+          .summary = "This description",
+          .response_schema = "OpenApi",
+          .handler = [this](const http::Request&) { return http::json_response(openapi); }});
+  to.add({.pattern = "/api/v1/status",
+          .summary = "What runs, where it stands and how far behind it is",
+          .response_schema = "Status",
+          .handler = [this](const http::Request&) {
+            return http::json_response(to_json(options.status()));
+          }});
+}
+
+void Service::Impl::add_events(RouteTable& to) {
+  hub = std::make_unique<EventHub>(*options.events, options.event_limits);
+  const char* number = R"({"type":"integer","minimum":0})";
+  to.add({.pattern = "/api/v1/events",
+          .summary = "Blocks and rollbacks as Server-Sent Events: block, rollback, and reset when the "
+                     "id asked for is not kept",
+          .parameters = {{.name = "after",
+                          .in = Parameter::In::kQuery,
+                          .description = "start after this event; without it, with what comes next",
+                          .schema = number},
+                         {.name = "Last-Event-ID",
+                          .in = Parameter::In::kHeader,
+                          .description = "the same, as browsers send it; wins over `after`",
+                          .schema = number}},
+          .content_type = "text/event-stream",
+          .stream = [this](const http::Request& request,
+                           const std::shared_ptr<http::EventStream>& stream) {
+            return hub->subscribe(request, stream);
+          }});
+}
+
+std::optional<http::Response> Service::Impl::before(const http::Request& request,
+                                                    const http::RouteInfo& info) {
+  const Route& route = table.routes()[info.id];
+  if (auto refused = gate->check(request, route)) return refused;
+  if (!is_write(route)) return std::nullopt;
+  // Nothing changes state that could not be written down.
+  if (auto ready = audit->ready(); !ready) return http::problem(ready.error(), request.path);
+  return std::nullopt;
+}
+
+void Service::Impl::after(const http::Request& request, const http::RouteInfo* info,
+                          const http::Finished& finished) {
+  request_metrics->record(request, info, finished);
+  // 429 is left out: it is what bounds the lines that someone without a token can cause.
+  if (info == nullptr || !is_write(table.routes()[info->id]) || finished.status == 429) return;
+  auto identity = tokens->identify(request);
+  auto written = audit->append({.unix_ms = clock.unix_ms(),
+                                .method = http::name(request.method),
+                                .route = info->pattern,
+                                .path = request.path,
+                                .status = finished.status,
+                                .token = identity ? identity->name : "",
+                                .remote = request.remote});
+  if (written) return;
+  audit_failures.add();
+  log::error("audit log not written; nothing more is changed until it can be",
+             {{"problem", written.error().message}});
+}
+
+void Service::Impl::stop(std::chrono::milliseconds timeout) {
+  std::lock_guard lock(stop_mutex);
+  if (collect_id != 0) metrics.remove(collect_id);
+  collect_id = 0;
+  if (server) server->stop(timeout);
+  if (hub) hub->stop();
+}
+
+Service::Service(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Service::~Service() = default;
+
+Result<std::unique_ptr<Service>> Service::start(ServiceOptions options, Metrics& metrics,
+                                                const Clock& clock) {
+  auto impl = std::make_unique<Impl>(std::move(options), metrics, clock);
+  TRY(impl->start());
+  return std::unique_ptr<Service>(new Service(std::move(impl)));
+}
+
+const std::string& Service::address() const {
+  return impl_->server->address();
+}
+
+std::string Service::url() const {
+  return impl_->server->url();
+}
+
+Result<> Service::reload() {
+  Result<> tls = impl_->options.http.tls ? impl_->server->reload_tls() : Result<>{};
+  Result<> tokens = impl_->tokens->reload();
+  Result<> audit = impl_->audit->reopen();
+  if (!tls) return tls;
+  return tokens ? audit : tokens;
+}
+
+void Service::stop(std::chrono::milliseconds timeout) {
+  impl_->stop(timeout);
+}
+
+}  // namespace coffer::api

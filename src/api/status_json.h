@@ -1,0 +1,25 @@
+// Status as JSON (snake_case; the field names are stable) and back.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "api/routes.h"
+#include "api/status.h"
+#include "base/result.h"
+
+namespace coffer::api {
+
+std::string to_json(const Status& status);
+
+// What to_json() wrote: `coffer status` asks the daemon. Unknown fields are passed over.
+// Errors: kCorrupt.
+Result<Status> parse_status(std::string_view json);
+
+// What /health/ready answers.
+std::string readiness_json(const Status& status);
+
+// The JSON Schemas of the above, and Live for /health/live.
+void add_status_schemas(RouteTable& table);
+
+}  // namespace coffer::api

@@ -1,0 +1,86 @@
+// Moves blocks from a source through the chain state to the bus: the one place where they flow.
+// Invariants: the chain state commits a block before anyone hears of it, so no consumer is ever ahead
+// of it on disk; a branch change reaches consumers as one RolledBack, then the new blocks.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <unordered_set>
+
+#include "base/clock.h"
+#include "base/queue.h"
+#include "bus/bus.h"
+#include "chain/decode.h"
+#include "chainstate/chain_state.h"
+#include "feed/source.h"
+
+namespace coffer::app {
+
+enum class FollowState : std::uint8_t { kConnecting, kSyncing, kFollowing, kStopped, kFailed };
+std::string_view to_string(FollowState state);
+
+struct FollowStatus {
+  FollowState state = FollowState::kConnecting;
+  std::string problem;                           // empty unless something is wrong
+  std::optional<std::uint64_t> source_number;    // of the source's newest block
+  std::uint64_t rollbacks = 0;                   // since the start of the process
+  std::uint64_t mempool_transactions = 0;
+};
+
+struct FollowerOptions {
+  std::size_t decode_ahead_blocks = 16;
+  int poll_ms = 500;                 // longest wait for the source before looking around
+  int first_pause_ms = 200;          // after a source fails; doubles up to the longest
+  int longest_pause_ms = 10'000;
+  std::function<void(const chainstate::HeaderInfo&)> on_connected;  // progress; on the run() thread
+};
+
+class Follower {
+ public:
+  Follower(feed::Source& source, const chain::Network& network, chainstate::ChainState& chain,
+           bus::Bus& bus, FollowerOptions options = {});
+
+  // Follows until the source ends, stop() is called, or an error that trying again cannot mend.
+  // The bus must be started. Errors: whatever the source or the chain state met; kCancelled never.
+  Result<> run();
+  // Thread-safe; run() returns soon.
+  void stop();
+  FollowStatus status() const;
+
+ private:
+  struct DecodedBlock {
+    std::shared_ptr<chain::Block> block;
+  };
+  struct SeenTx {
+    std::shared_ptr<const chain::Block> tx;
+  };
+  using Item = std::variant<DecodedBlock, SeenTx, feed::Backward, feed::Dropped, feed::Idle, feed::End, Error>;
+
+  // Consumers on stale branches are led back; those on unknown ones halt (E10).
+  Result<> settle_consumers();
+  // Connects, follows until something breaks. True: the source ended or stop() was called.
+  Result<bool> follow_once();
+  Result<bool> consume(BoundedQueue<Item>& queue);
+  Result<> on_item(Item& item);
+  Result<> on_block(std::shared_ptr<chain::Block> block);
+  Result<> deliver(std::shared_ptr<chain::Block> block, Ordinal ordinal);
+  void read_ahead(BoundedQueue<Item>& queue);
+  Item decode(feed::Step step) const;
+  Result<> meet_source();
+  void set_state(FollowState state, std::string problem = "");
+
+  feed::Source& source_;
+  const chain::Network network_;
+  chainstate::ChainState& chain_;
+  bus::Bus& bus_;
+  const FollowerOptions options_;
+  std::atomic<bool> stopping_{false};
+  bool heard_ = false;                                  // a block came since the last connection
+  std::unordered_set<Hash256, HashOfHash> mempool_;     // of the run() thread
+  mutable std::mutex mutex_;                            // guards status_
+  std::condition_variable wake_;
+  FollowStatus status_;
+};
+
+}  // namespace coffer::app

@@ -1,0 +1,155 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <thread>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/queue.h"
+#include "base/random.h"
+#include "base/strong.h"
+#include "base/temp_dir.h"
+
+namespace coffer {
+namespace {
+
+Result<int> half(int n) {
+  if (n % 2 != 0) return fail(Code::kInvalidInput, "{} is odd", n);
+  return n / 2;
+}
+Result<int> quarter(int n) {
+  int h = TRY_IN("first half", half(n));
+  return TRY(half(h));
+}
+
+TEST(Result, TryPassesValuesAndErrors) {
+  EXPECT_EQ(quarter(8).value(), 2);
+  auto odd = quarter(7);
+  ASSERT_FALSE(odd);
+  EXPECT_EQ(odd.error().code, Code::kInvalidInput);
+  EXPECT_EQ(odd.error().message, "first half: 7 is odd");
+  EXPECT_EQ(quarter(6).error().message, "3 is odd");
+}
+
+TEST(Result, TryMovesMoveOnlyValues) {
+  auto make = []() -> Result<std::unique_ptr<int>> { return std::make_unique<int>(3); };
+  auto use = [&]() -> Result<int> {
+    std::unique_ptr<int> p = TRY(make());
+    return *p;
+  };
+  EXPECT_EQ(use().value(), 3);
+}
+
+TEST(Error, EveryCodeHasItsRow) {
+  for (int code = 0; code <= static_cast<int>(Code::kCancelled); ++code) {
+    const CodeInfo& row = info(static_cast<Code>(code));
+    EXPECT_FALSE(row.name.empty());
+    EXPECT_GE(row.http_status, 400);
+    EXPECT_GE(row.exit_code, 1);
+  }
+  EXPECT_EQ(info(Code::kUsage).exit_code, 2);
+  EXPECT_EQ(info(Code::kUnavailable).exit_code, 3);
+  EXPECT_EQ(info(Code::kConflict).exit_code, 1);
+}
+
+TEST(Bytes, HexRoundTripAndPosition) {
+  Bytes all(256);
+  for (int i = 0; i < 256; ++i) all[i] = static_cast<std::uint8_t>(i);
+  EXPECT_EQ(from_hex(to_hex(all)).value(), all);
+  EXPECT_EQ(from_hex("AbCd").value(), (Bytes{0xab, 0xcd}));
+  EXPECT_EQ(from_hex("00zz").error().message, "not a hex digit at character 2");
+  EXPECT_FALSE(from_hex("abc"));
+}
+
+TEST(Bytes, Integers) {
+  Bytes out;
+  append_le<std::uint32_t>(out, 0x01020304);
+  append_be64(out, 0x0102030405060708);
+  EXPECT_EQ(to_hex(out), "040302010102030405060708");
+  EXPECT_EQ(load_be64(out.data() + 4), 0x0102030405060708u);
+}
+
+TEST(Bytes, ConstantTimeEqual) {
+  EXPECT_TRUE(equal_constant_time(as_bytes("abc"), as_bytes("abc")));
+  EXPECT_FALSE(equal_constant_time(as_bytes("abc"), as_bytes("abd")));
+  EXPECT_FALSE(equal_constant_time(as_bytes("abc"), as_bytes("abcd")));
+}
+
+TEST(Strong, AddRefusesOverflow) {
+  EXPECT_EQ(add(Amount(1), Amount(2))->value, 3u);
+  EXPECT_FALSE(add(Amount(~0ull), Amount(1)));
+  EXPECT_EQ(Ordinal(5).minus(7).value, 0u);
+}
+
+TEST(Rng, SameSeedSameNumbersEverywhere) {
+  Rng a(42), b(42), c(43);
+  EXPECT_EQ(a(), b());
+  EXPECT_NE(a(), c());
+  Rng known(1);
+  EXPECT_EQ(known(), 12966619160104079557ull);  // xoshiro256** seeded by splitmix64(1)
+  for (int i = 0; i < 1000; ++i) EXPECT_LT(known.below(7), 7u);
+}
+
+TEST(Clock, ManualMovesAndSkews) {
+  ManualClock clock(1000);
+  clock.advance_ms(5);
+  clock.skew_ms(-500);
+  EXPECT_EQ(clock.unix_ms(), 505);
+  EXPECT_EQ(clock.steady_ms(), 5);
+  EXPECT_GT(system_clock().unix_ms(), 1'600'000'000'000);
+}
+
+TEST(Log, RendersTextAndJson) {
+  log::Fields fields = {{"number", 17}, {"path", "a b"}, {"ok", true}, {"name", "x"}};
+  EXPECT_EQ(log::render(log::Format::kText, "block applied", fields),
+            "block applied number=17 path=\"a b\" ok=true name=x");
+  EXPECT_EQ(log::render(log::Format::kJson, "e\"v", {{"k", "a\nb"}}),
+            "\"event\":\"e\\\"v\",\"k\":\"a\\nb\"");
+  EXPECT_EQ(log::render(log::Format::kText, "e", {{"k", "a\nforged=1"}}), "e k=\"a\\nforged=1\"");
+  EXPECT_FALSE(log::parse_level("loud"));
+}
+
+TEST(File, WritesAtomicallyWithMode) {
+  TempDir dir;
+  auto path = dir.path() / "secret";
+  ASSERT_TRUE(write_file_atomically(path, as_bytes("hello"), {.mode = 0600}));
+  EXPECT_EQ(as_text(read_file(path, 100).value()), "hello");
+  struct stat status;
+  ASSERT_EQ(::stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+  EXPECT_EQ(read_file(path, 4).error().code, Code::kTooLarge);
+  EXPECT_EQ(read_file(dir.path() / "none", 4).error().code, Code::kNotFound);
+  EXPECT_FALSE(write_file_atomically(dir.path() / "no" / "dir", as_bytes("x")));
+  EXPECT_EQ(make_directory(path).error().code, Code::kUsage);
+  EXPECT_TRUE(make_directory(dir.path() / "a" / "b"));
+}
+
+TEST(Queue, KeepsOrderAndBoundsAcrossThreads) {
+  BoundedQueue<int> queue(4);
+  std::thread producer([&] {
+    for (int i = 0; i < 1000; ++i) queue.push(i);
+    queue.close();
+  });
+  int expected = 0;
+  while (auto item = queue.pop()) {
+    EXPECT_LE(queue.size(), 4u);
+    EXPECT_EQ(*item, expected++);
+  }
+  producer.join();
+  EXPECT_EQ(expected, 1000);
+}
+
+TEST(Queue, CloseWakesAWaitingProducer) {
+  BoundedQueue<int> queue(1);
+  ASSERT_TRUE(queue.push(1));
+  std::thread producer([&] { EXPECT_FALSE(queue.push(2)); });
+  queue.abort();
+  producer.join();
+  EXPECT_FALSE(queue.pop());
+}
+
+}  // namespace
+}  // namespace coffer

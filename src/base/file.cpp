@@ -1,0 +1,102 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace coffer {
+namespace {
+
+// Closes on every way out.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() { if (fd_ >= 0) ::close(fd_); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+Result<> write_all(int fd, ByteView data, const std::string& name) {
+  while (!data.empty()) {
+    ssize_t wrote = ::write(fd, data.data(), data.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) return fail(errno_error(errno, "cannot write " + name));
+    data = data.subspan(static_cast<std::size_t>(wrote));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Bytes> read_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
+  std::string name = path.string();
+  Descriptor file(::open(name.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) return fail(errno_error(errno, "cannot open " + name));
+  struct stat status;
+  if (::fstat(file.get(), &status) != 0) return fail(errno_error(errno, "cannot read " + name));
+  if (S_ISDIR(status.st_mode)) return fail(errno_error(EISDIR, "cannot read " + name));
+  if (static_cast<std::uint64_t>(status.st_size) > max_bytes)
+    return fail(Code::kTooLarge, "{} has {} bytes; at most {} are read", name, status.st_size, max_bytes);
+  Bytes data(static_cast<std::size_t>(status.st_size));
+  std::size_t have = 0;
+  for (;;) {
+    if (have == data.size()) data.resize(data.size() + 4096);  // pipes and files that grow
+    ssize_t got = ::read(file.get(), data.data() + have, data.size() - have);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail(errno_error(errno, "cannot read " + name));
+    if (got == 0) break;
+    have += static_cast<std::size_t>(got);
+    if (have > max_bytes)
+      return fail(Code::kTooLarge, "{} has more than the {} bytes that are read", name, max_bytes);
+  }
+  data.resize(have);
+  return data;
+}
+
+Result<> write_file_atomically(const std::filesystem::path& path, ByteView data,
+                               WriteOptions options) {
+  std::string name = path.string(), temporary = name + ".tmp";
+  {
+    Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, options.mode));
+    if (file.get() < 0) return fail(errno_error(errno, "cannot create " + name));
+    ::fchmod(file.get(), options.mode);
+    auto wrote = write_all(file.get(), data, name);
+    if (wrote && options.sync && ::fsync(file.get()) != 0)
+      wrote = fail(errno_error(errno, "cannot write " + name));
+    if (!wrote) {
+      ::unlink(temporary.c_str());
+      return wrote;
+    }
+  }
+  if (::rename(temporary.c_str(), name.c_str()) != 0) {
+    Error error = errno_error(errno, "cannot create " + name);
+    ::unlink(temporary.c_str());
+    return fail(std::move(error));
+  }
+  if (options.sync) {
+    std::string parent = path.has_parent_path() ? path.parent_path().string() : ".";
+    Descriptor directory(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (directory.get() >= 0) ::fsync(directory.get());
+  }
+  return {};
+}
+
+Result<> make_directory(const std::filesystem::path& path, unsigned mode) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) return {};
+  if (std::filesystem::exists(path, error))
+    return fail(Code::kUsage, "{} is not a directory; choose another place", path.string());
+  if (path.has_parent_path() && path.parent_path() != path)
+    if (auto made = make_directory(path.parent_path(), 0755); !made) return made;
+  if (::mkdir(path.c_str(), mode) != 0 && errno != EEXIST)
+    return fail(errno_error(errno, "cannot create directory " + path.string()));
+  return {};
+}
+
+}  // namespace coffer

@@ -1,0 +1,27 @@
+// Files and directories with errors as values. Not thread-safe on the same path.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "base/bytes.h"
+
+namespace coffer {
+
+// The whole file, refused above max_bytes. Errors: kNotFound, kUnavailable, kTooLarge.
+Result<Bytes> read_file(const std::filesystem::path& path, std::uint64_t max_bytes);
+
+struct WriteOptions {
+  unsigned mode = 0644;
+  bool sync = true;  // the data and the name survive a power loss
+};
+
+// Replaces the file whole or not at all (temporary name, fsync, rename).
+// Errors: kUnavailable (permission, full disk), kNotFound (no such directory).
+Result<> write_file_atomically(const std::filesystem::path& path, ByteView data,
+                               WriteOptions options = {});
+
+// Makes the directory and its parents. Errors: kUnavailable, or kUsage if a file is in the way.
+Result<> make_directory(const std::filesystem::path& path, unsigned mode = 0755);
+
+}  // namespace coffer

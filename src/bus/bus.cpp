@@ -1,0 +1,222 @@
+#include "bus/bus.h"
+
+#include "base/check.h"
+#include "base/log.h"
+
+namespace coffer::bus {
+
+std::size_t weight(const Event& event) {
+  const auto of_block = [](const chain::Block& block) {
+    return block.raw.size() + block.txs.size() * sizeof(chain::Tx) +
+           block.inputs.size() * sizeof(chain::Input) + block.outputs.size() * sizeof(chain::Output) +
+           block.assets.size() * sizeof(chain::Asset);
+  };
+  if (const auto* applied = std::get_if<BlockApplied>(&event)) return of_block(*applied->block);
+  if (const auto* seen = std::get_if<TxSeen>(&event)) return of_block(*seen->tx);
+  return sizeof(Event);
+}
+
+struct Bus::Lane {
+  Consumer* consumer = nullptr;
+  std::thread thread;
+
+  mutable std::mutex mutex;
+  std::condition_variable changed;  // queue, idle, state or stop
+  std::deque<Event> queue;
+  std::size_t queued_bytes = 0;
+  bool idle = true;                 // nothing queued, nothing in hand, all flushed
+  bool closed = false;
+  ConsumerState state = ConsumerState::kRunning;
+  std::string problem;
+};
+
+Bus::Bus(BusOptions options) : options_(options) {}
+
+Bus::~Bus() { stop(); }
+
+void Bus::add(Consumer& consumer) {
+  CHECK(!started_);
+  CHECK(find(consumer.name()) == nullptr);
+  lanes_.push_back(std::make_unique<Lane>());
+  lanes_.back()->consumer = &consumer;
+}
+
+void Bus::start() {
+  CHECK(!started_);
+  started_ = true;
+  for (auto& lane : lanes_) lane->thread = std::thread([this, at = lane.get()] { run(*at); });
+}
+
+Bus::Lane* Bus::find(std::string_view name) const {
+  for (const auto& lane : lanes_)
+    if (lane->consumer->name() == name) return lane.get();
+  return nullptr;
+}
+
+Result<> Bus::enqueue(Lane& lane, const Event& event) {
+  const std::size_t bytes = weight(event);
+  std::unique_lock lock(lane.mutex);
+  lane.changed.wait(lock, [&] {
+    if (stopping_ || lane.state == ConsumerState::kHalted) return true;
+    return lane.queue.empty() || (lane.queue.size() < options_.queue_events &&
+                                  lane.queued_bytes + bytes <= options_.queue_bytes);
+  });
+  if (stopping_) return fail(Code::kCancelled, "stopping");
+  if (lane.state == ConsumerState::kHalted) return {};
+  lane.queue.push_back(event);
+  lane.queued_bytes += bytes;
+  lane.idle = false;
+  lane.changed.notify_all();
+  return {};
+}
+
+Result<> Bus::publish(Event event) {
+  for (auto& lane : lanes_) TRY(enqueue(*lane, event));
+  return {};
+}
+
+Result<> Bus::publish_to(std::string_view consumer, Event event) {
+  Lane* lane = find(consumer);
+  if (lane == nullptr) return fail(Code::kNotFound, "no consumer {}", consumer);
+  return enqueue(*lane, event);
+}
+
+void Bus::halt(std::string_view consumer, std::string problem) {
+  if (Lane* lane = find(consumer)) halt_lane(*lane, std::move(problem));
+}
+
+void Bus::halt_lane(Lane& lane, std::string problem) {
+  log::error("consumer halted", {{"consumer", lane.consumer->name()},
+                                 {"problem", problem},
+                                 {"repair", lane.consumer->repair()}});
+  std::lock_guard lock(lane.mutex);
+  lane.state = ConsumerState::kHalted;
+  lane.problem = std::move(problem);
+  lane.queue.clear();
+  lane.queued_bytes = 0;
+  lane.idle = true;
+  lane.changed.notify_all();
+}
+
+Result<> Bus::with_retries(Lane& lane, const std::function<Result<>()>& call) {
+  int pause_ms = options_.first_pause_ms;
+  for (int left = options_.retries;; --left) {
+    Result<> result = call();
+    if (result || !result.error().retryable || left == 0) return result;
+    log::warn("consumer tries again", {{"consumer", lane.consumer->name()},
+                                       {"problem", result.error().message},
+                                       {"pause_ms", pause_ms}});
+    std::unique_lock lock(lane.mutex);
+    lane.changed.wait_for(lock, std::chrono::milliseconds(pause_ms), [&] { return stopping_.load(); });
+    pause_ms *= 2;
+  }
+}
+
+Result<> Bus::handle(Lane& lane, const Event& event) {
+  Consumer& consumer = *lane.consumer;
+  if (const auto* applied = std::get_if<BlockApplied>(&event)) {
+    const Position at = consumer.position();
+    // Behind the consumer's position: it has this block already (E3).
+    if (!at.at_origin && applied->ordinal <= at.ordinal) return {};
+    const bool extends = applied->ordinal.value == at.height() &&
+                         (at.at_origin || applied->block->prev == at.point.hash);
+    if (!extends)
+      return fail(Code::kConflict, "block at ordinal {} does not follow its own tip at height {}",
+                  applied->ordinal.value, at.height());
+    TRY(with_retries(lane, [&] { return consumer.on_block(*applied); }));
+    CHECK(consumer.position() == applied->position());
+    return {};
+  }
+  if (const auto* rolled_back = std::get_if<RolledBack>(&event)) {
+    if (consumer.position().height() <= rolled_back->to.height()) return {};
+    TRY(with_retries(lane, [&] { return consumer.flush(); }));
+    TRY(with_retries(lane, [&] { return consumer.on_rollback(*rolled_back); }));
+    CHECK(consumer.position() == rolled_back->to);
+    return {};
+  }
+  if (const auto* seen = std::get_if<TxSeen>(&event))
+    return with_retries(lane, [&] { return consumer.on_tx_seen(*seen); });
+  return with_retries(lane, [&] { return consumer.on_tx_dropped(std::get<TxDropped>(event)); });
+}
+
+void Bus::run(Lane& lane) {
+  std::unique_lock lock(lane.mutex);
+  for (;;) {
+    lane.changed.wait(lock, [&] { return !lane.queue.empty() || lane.closed; });
+    if (lane.queue.empty()) break;
+    Event event = std::move(lane.queue.front());
+    lane.queue.pop_front();
+    lane.queued_bytes -= weight(event);
+    lane.changed.notify_all();
+    lock.unlock();
+    Result<> result = handle(lane, event);
+    lock.lock();
+    // Flush once nothing more waits, so that held-back commits never outlast the burst.
+    while (result && lane.queue.empty() && !lane.idle && lane.state == ConsumerState::kRunning) {
+      lock.unlock();
+      result = with_retries(lane, [&] { return lane.consumer->flush(); });
+      lock.lock();
+      if (result && lane.queue.empty()) {
+        lane.idle = true;
+        lane.changed.notify_all();
+      } else if (result) {
+        break;
+      }
+    }
+    if (!result && lane.state == ConsumerState::kRunning) {
+      lock.unlock();
+      halt_lane(lane, result.error().message);
+      lock.lock();
+    }
+  }
+}
+
+Result<> Bus::drain() {
+  for (auto& lane : lanes_) {
+    std::unique_lock lock(lane->mutex);
+    lane->changed.wait(lock, [&] { return lane->idle || stopping_; });
+  }
+  if (stopping_) return fail(Code::kCancelled, "stopping");
+  return {};
+}
+
+void Bus::stop() {
+  if (!started_ || stopping_.exchange(true)) return;
+  for (auto& lane : lanes_) {
+    std::lock_guard lock(lane->mutex);
+    lane->closed = true;
+    lane->changed.notify_all();
+  }
+  for (auto& lane : lanes_)
+    if (lane->thread.joinable()) lane->thread.join();
+}
+
+std::vector<ConsumerInfo> Bus::consumers() const {
+  std::vector<ConsumerInfo> infos;
+  for (const auto& lane : lanes_) {
+    std::lock_guard lock(lane->mutex);
+    const bool halted = lane->state == ConsumerState::kHalted;
+    infos.push_back({std::string(lane->consumer->name()), lane->state, lane->consumer->position(),
+                     lane->problem, halted ? lane->consumer->repair() : ""});
+  }
+  return infos;
+}
+
+std::uint64_t Bus::queued_events() const {
+  std::uint64_t total = 0;
+  for (const auto& lane : lanes_) {
+    std::lock_guard lock(lane->mutex);
+    total += lane->queue.size();
+  }
+  return total;
+}
+
+std::optional<Position> Bus::lowest_position() const {
+  std::optional<Position> lowest;
+  for (const ConsumerInfo& info : consumers())
+    if (info.state == ConsumerState::kRunning && (!lowest || info.position.height() < lowest->height()))
+      lowest = info.position;
+  return lowest;
+}
+
+}  // namespace coffer::bus

@@ -1,0 +1,82 @@
+// Delivers events to consumers: each in order, on a thread of its own, behind a bounded queue.
+// Invariants: a consumer sees every block of its chain exactly once, each extending the one before;
+// a full queue makes the publisher wait; a consumer that fails halts alone (E10).
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bus/consumer.h"
+
+namespace coffer::bus {
+
+enum class ConsumerState : std::uint8_t { kRunning, kHalted };
+
+struct ConsumerInfo {
+  std::string name;
+  ConsumerState state = ConsumerState::kRunning;
+  Position position;
+  std::string problem;  // set when halted
+  std::string repair;
+};
+
+struct BusOptions {
+  std::size_t queue_events = 1024;        // per consumer
+  std::size_t queue_bytes = 64u << 20;    // per consumer; one larger event still passes
+  int retries = 5;                        // of a retryable error, doubling the pause each time
+  int first_pause_ms = 50;
+};
+
+class Bus {
+ public:
+  explicit Bus(BusOptions options = {});
+  ~Bus();
+
+  // Before start(). The consumer must outlive the bus.
+  void add(Consumer& consumer);
+  void start();
+
+  // Hands the event to every running consumer; waits while one of them is full. One publisher at a
+  // time. Errors: kCancelled once stopped.
+  Result<> publish(Event event);
+
+  // Tells one consumer to leave a stale branch, before or between publishes.
+  // Errors: kNotFound, kCancelled.
+  Result<> publish_to(std::string_view consumer, Event event);
+  // Halts one consumer from outside, e.g. when its position is on no chain we know.
+  void halt(std::string_view consumer, std::string problem);
+
+  // Waits until everything published so far is handled and flushed. Errors: kCancelled once stopped.
+  Result<> drain();
+
+  // Handles what is queued, flushes and ends the threads. Idempotent.
+  void stop();
+
+  // Thread-safe.
+  std::vector<ConsumerInfo> consumers() const;
+  std::uint64_t queued_events() const;
+  // The position from which every running consumer can be fed; nothing if none is running.
+  std::optional<Position> lowest_position() const;
+
+ private:
+  struct Lane;
+  Lane* find(std::string_view name) const;
+  Result<> enqueue(Lane& lane, const Event& event);
+  void run(Lane& lane);
+  Result<> handle(Lane& lane, const Event& event);
+  Result<> with_retries(Lane& lane, const std::function<Result<>()>& call);
+  void halt_lane(Lane& lane, std::string problem);
+
+  BusOptions options_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::atomic<bool> stopping_{false};
+  bool started_ = false;
+};
+
+}  // namespace coffer::bus

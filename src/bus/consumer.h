@@ -1,0 +1,35 @@
+// A store that follows the chain. It keeps its own position in the same commit as its data, so that it
+// can be off, behind, rebuilt or killed without the others knowing.
+#pragma once
+
+#include <string_view>
+
+#include "bus/event.h"
+
+namespace coffer::bus {
+
+// All calls but name() and position() come from one thread, in order; the bus filters replays, so each
+// block extends the consumer's position. An error that is retryable is tried again a few times; any
+// other halts this consumer alone.
+class Consumer {
+ public:
+  virtual ~Consumer() = default;
+
+  virtual std::string_view name() const = 0;
+  // Where its data stand. Thread-safe.
+  virtual Position position() const = 0;
+
+  // May hold back its commit only while block.below_window is true, until flush().
+  virtual Result<> on_block(const BlockApplied& block) = 0;
+  // All or nothing. Errors: kBeyondWindow when it cannot undo that much (U2).
+  virtual Result<> on_rollback(const RolledBack& rollback) = 0;
+  virtual Result<> on_tx_seen(const TxSeen&) { return {}; }
+  virtual Result<> on_tx_dropped(const TxDropped&) { return {}; }
+  // Commits what is held back. Called when nothing more is queued, before a rollback, and at the end.
+  virtual Result<> flush() { return {}; }
+
+  // What a person does when this consumer has halted.
+  virtual std::string repair() const = 0;
+};
+
+}  // namespace coffer::bus

@@ -1,0 +1,60 @@
+#include "chainstate/grouped_writer.h"
+
+namespace coffer::chainstate {
+
+Result<std::unique_ptr<GroupedWriter>> GroupedWriter::open(kv::Database& db, std::string_view key) {
+  std::unique_ptr<GroupedWriter> writer(new GroupedWriter(db, key));
+  writer->meta_ = TRY(db.column(kMetaColumn));
+  if (auto stored = TRY(db.get(writer->meta_, as_bytes(key))))
+    writer->position_ = TRY_IN(key, decode_position(*stored));
+  writer->committed_ = writer->position_;
+  return writer;
+}
+
+bus::Position GroupedWriter::position() const {
+  std::lock_guard lock(mutex_);
+  return position_;
+}
+
+bus::Position GroupedWriter::committed() const {
+  std::lock_guard lock(mutex_);
+  return committed_;
+}
+
+Result<> GroupedWriter::commit(const bus::Position& to) {
+  batch_.put(meta_, as_bytes(key_), encode_position(to));
+  Result<> result = db_.commit(batch_);
+  batch_.clear();
+  held_blocks_ = 0;
+  std::lock_guard lock(mutex_);
+  if (result) committed_ = to;
+  position_ = committed_;
+  return result;
+}
+
+Result<> GroupedWriter::apply(const bus::BlockApplied& block,
+                              const std::function<void(kv::Batch&)>& change) {
+  if (!block.below_window) TRY(flush());
+  change(batch_);
+  ++held_blocks_;
+  const bool hold = block.below_window && held_blocks_ < kBlocksPerCommit &&
+                    batch_.size_bytes() < kBytesPerCommit;
+  if (!hold) return commit(block.position());
+  std::lock_guard lock(mutex_);
+  position_ = block.position();
+  return {};
+}
+
+Result<> GroupedWriter::move_to(const bus::Position& to,
+                                const std::function<void(kv::Batch&)>& change) {
+  TRY(flush());
+  change(batch_);
+  return commit(to);
+}
+
+Result<> GroupedWriter::flush() {
+  if (held_blocks_ == 0) return {};
+  return commit(position());
+}
+
+}  // namespace coffer::chainstate

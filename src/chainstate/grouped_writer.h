@@ -1,0 +1,46 @@
+// Commits for a consumer that keeps its position beside its data: one block a commit near the tip, many
+// below the rollback window, never a commit that spans both (E2).
+// Invariant: data and position are always in the same batch.
+#pragma once
+
+#include <functional>
+
+#include "bus/consumer.h"
+#include "chainstate/header_codec.h"
+
+namespace coffer::chainstate {
+
+// One writer; position() is thread-safe.
+class GroupedWriter {
+ public:
+  // The position is stored in `meta` under `key`.
+  static Result<std::unique_ptr<GroupedWriter>> open(kv::Database& db, std::string_view key);
+
+  bus::Position position() const;
+
+  // `change` adds the block's own records to the batch it is given. If the commit fails, the position is
+  // what it was and the change must be made again from what is stored.
+  Result<> apply(const bus::BlockApplied& block, const std::function<void(kv::Batch&)>& change);
+  // Commits at once, what was held back first.
+  Result<> move_to(const bus::Position& to, const std::function<void(kv::Batch&)>& change);
+  Result<> flush();
+  // The position after the last commit.
+  bus::Position committed() const;
+
+ private:
+  GroupedWriter(kv::Database& db, std::string_view key) : db_(db), key_(key) {}
+  Result<> commit(const bus::Position& to);
+
+  static constexpr std::size_t kBlocksPerCommit = 512;
+  static constexpr std::size_t kBytesPerCommit = 8u << 20;
+
+  kv::Database& db_;
+  const std::string key_;
+  kv::Column meta_;
+  kv::Batch batch_;
+  std::size_t held_blocks_ = 0;
+  mutable std::mutex mutex_;  // guards both positions
+  bus::Position position_, committed_;
+};
+
+}  // namespace coffer::chainstate

@@ -1,0 +1,67 @@
+#include "chainstate/header_codec.h"
+
+namespace coffer::chainstate {
+namespace {
+
+constexpr std::size_t kHeaderBytes = 65, kPositionBytes = 48;
+
+}  // namespace
+
+Bytes ordinal_key(Ordinal ordinal) {
+  Bytes key;
+  append_be64(key, ordinal.value);
+  return key;
+}
+
+Bytes stale_key(Ordinal ordinal, const Hash256& hash) {
+  Bytes key = ordinal_key(ordinal);
+  append(key, hash.view());
+  return key;
+}
+
+Bytes encode_header(const HeaderInfo& info) {
+  Bytes out;
+  out.reserve(kHeaderBytes);
+  append(out, info.prev.view());
+  append_be64(out, info.ordinal.value);
+  append_be64(out, info.number.value);
+  append_be64(out, info.slot.value);
+  append_be64(out, static_cast<std::uint64_t>(info.time_unix_s));
+  out.push_back(info.epoch_boundary ? 1 : 0);
+  return out;
+}
+
+Result<HeaderInfo> decode_header(const Hash256& hash, ByteView data) {
+  if (data.size() != kHeaderBytes)
+    return fail(Code::kCorrupt, "header {} has {} bytes instead of {}", hash.hex(), data.size(), kHeaderBytes);
+  const std::uint8_t* at = data.data() + 32;
+  return HeaderInfo{hash, Hash256::from(data.data()), Ordinal(load_be64(at)), BlockNumber(load_be64(at + 8)),
+                    Slot(load_be64(at + 16)), static_cast<std::int64_t>(load_be64(at + 24)), at[32] == 1};
+}
+
+Bytes encode_active(const HeaderInfo& info) {
+  Bytes out;
+  append(out, info.hash.view());
+  append_be64(out, info.number.value);
+  append_be64(out, info.slot.value);
+  return out;
+}
+
+Bytes encode_position(const bus::Position& position) {
+  Bytes out;
+  if (position.at_origin) return out;
+  append_be64(out, position.ordinal.value);
+  append_be64(out, position.point.slot.value);
+  append(out, position.point.hash.view());
+  return out;
+}
+
+Result<bus::Position> decode_position(ByteView data) {
+  if (data.empty()) return bus::Position::origin();
+  if (data.size() != kPositionBytes)
+    return fail(Code::kCorrupt, "a stored position has {} bytes instead of {}", data.size(), kPositionBytes);
+  return bus::Position::after(Ordinal(load_be64(data.data())),
+                              {Slot(load_be64(data.data() + 8)), Hash256::from(data.data() + 16)});
+}
+
+}  // namespace coffer::chainstate

@@ -1,0 +1,23 @@
+// Keys and values of the chain's columns, and a position as consumers store it.
+// Integers are big-endian so that keys sort by number.
+#pragma once
+
+#include "chainstate/chain_state.h"
+
+namespace coffer::chainstate {
+
+Bytes ordinal_key(Ordinal ordinal);
+Bytes stale_key(Ordinal ordinal, const Hash256& hash);
+
+// prev(32) ordinal(8) number(8) slot(8) time(8) flags(1: bit 0 = epoch boundary)
+Bytes encode_header(const HeaderInfo& info);
+Result<HeaderInfo> decode_header(const Hash256& hash, ByteView data);
+
+// hash(32) number(8) slot(8)
+Bytes encode_active(const HeaderInfo& info);
+
+// Empty at Origin, else ordinal(8) slot(8) hash(32)
+Bytes encode_position(const bus::Position& position);
+Result<bus::Position> decode_position(ByteView data);
+
+}  // namespace coffer::chainstate

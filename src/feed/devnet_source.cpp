@@ -1,0 +1,126 @@
+#include "feed/devnet_source.h"
+
+#include "base/check.h"
+
+namespace coffer::feed {
+
+DevnetSource::DevnetSource(DevnetSourceOptions options, const Clock& clock)
+    : options_(std::move(options)), clock_(clock), live_(options_.chain) {}
+
+std::string DevnetSource::describe() const {
+  return fmt::format("devnet (seed {})", options_.chain.seed);
+}
+
+std::uint64_t DevnetSource::height_of(const chain::Point& point) const {
+  return options_.chain.family == chain::Family::kBitcoin ? point.slot.value
+                                                          : point.slot.value / kDevnetSlotsPerBlock;
+}
+
+Result<> DevnetSource::catch_up() {
+  if (caught_up_) return {};
+  if (!options_.resume.is_origin()) {
+    // A stale block is overtaken within the deepest reorg, so far beyond its height it will not come.
+    const std::uint64_t limit = options_.resume_number + options_.chain.max_reorg_depth + 2;
+    for (;;) {
+      if (interrupted_) return fail(Code::kCancelled, "stopping");
+      const Emission emission = live_.next();
+      tip_ = emission.height;
+      if (emission.hash == options_.resume.hash) break;
+      if (emission.height > limit)
+        return fail(Code::kConflict, "block {} is not on this simulated chain; choose another --data or seed",
+                    display(options_.chain.family, options_.resume.hash));
+    }
+  }
+  caught_up_ = true;
+  due_steady_ms_ = clock_.steady_ms() + options_.block_interval_ms;
+  return {};
+}
+
+Result<chain::Point> DevnetSource::intersect(std::span<const chain::Point> points) {
+  TRY(catch_up());
+  ready_.clear();
+  replay_.reset();
+  chain::Point found = chain::Point::origin();
+  std::uint64_t after = 0;
+  for (const chain::Point& point : points) {
+    const std::uint64_t height = height_of(point);
+    if (height >= live_.best().size() || live_.best()[height] != point.hash) continue;
+    found = point;
+    after = height + 1;
+    break;
+  }
+  if (after < live_.best().size()) {
+    replay_ = std::make_unique<DevnetChain>(options_.chain);
+    replay_from_ = after;
+  }
+  return found;
+}
+
+std::optional<Step> DevnetSource::next_replayed() {
+  while (replay_) {
+    Emission emission = replay_->next();
+    const auto& best = live_.best();
+    CHECK(emission.height <= best.size() + options_.chain.max_reorg_depth);
+    // Stale blocks, and blocks the reader has, are passed over.
+    if (emission.height != replay_from_ || best[emission.height] != emission.hash) continue;
+    if (++replay_from_ == best.size()) replay_.reset();
+    return Forward{std::move(emission.block)};
+  }
+  return std::nullopt;
+}
+
+bool DevnetSource::wait_for_block(int timeout_ms) {
+  const bool at_once = options_.block_interval_ms == 0 || live_.best().size() <= options_.premine;
+  if (at_once) return true;
+  const std::int64_t now = clock_.steady_ms();
+  const std::int64_t wait_ms = std::min<std::int64_t>(due_steady_ms_ - now, timeout_ms);
+  if (wait_ms > 0) {
+    std::unique_lock lock(mutex_);
+    wake_.wait_for(lock, std::chrono::milliseconds(wait_ms), [&] { return interrupted_.load(); });
+  }
+  if (interrupted_ || clock_.steady_ms() < due_steady_ms_) return false;
+  due_steady_ms_ = std::max(due_steady_ms_ + options_.block_interval_ms, clock_.steady_ms());
+  return true;
+}
+
+void DevnetSource::emit(Emission emission) {
+  tip_ = emission.height;
+  auto mempool = [&](const std::vector<MempoolEvent>& events) {
+    for (const MempoolEvent& event : events) {
+      if (event.seen) ready_.push_back(Seen{event.seen->wire});
+      else ready_.push_back(Dropped{event.dropped});
+    }
+  };
+  mempool(emission.before);
+  ready_.push_back(Forward{std::move(emission.block)});
+  mempool(emission.after);
+}
+
+Result<Step> DevnetSource::next(int timeout_ms) {
+  if (interrupted_) return fail(Code::kCancelled, "stopping");
+  TRY(catch_up());
+  if (auto step = next_replayed()) return std::move(*step);
+  if (ready_.empty()) {
+    if (options_.stop_height != 0 && live_.best().size() > options_.stop_height) return Step(End{});
+    if (!wait_for_block(timeout_ms)) {
+      if (interrupted_) return fail(Code::kCancelled, "stopping");
+      return Step(Idle{});
+    }
+    emit(live_.next());
+  }
+  Step step = std::move(ready_.front());
+  ready_.pop_front();
+  return step;
+}
+
+std::optional<std::uint64_t> DevnetSource::tip_number() const {
+  return std::max({tip_.load(), options_.stop_height, options_.premine});
+}
+
+void DevnetSource::interrupt() {
+  std::lock_guard lock(mutex_);
+  interrupted_ = true;
+  wake_.notify_all();
+}
+
+}  // namespace coffer::feed

@@ -1,0 +1,58 @@
+// The simulated chain as a source: paced like a real node, or as fast as it is read.
+// It keeps nothing on disk: after a restart it replays from the seed up to the block it is told of.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+
+#include "base/clock.h"
+#include "feed/devnet_chain.h"
+#include "feed/source.h"
+
+namespace coffer::feed {
+
+struct DevnetSourceOptions {
+  DevnetOptions chain;
+  int block_interval_ms = 0;          // 0: no waiting
+  std::uint64_t premine = 0;          // blocks up to this height come without waiting
+  std::uint64_t stop_height = 0;      // End after the first block of this height; 0: never
+  chain::Point resume;                // the newest block that the reader has; Origin if none
+  std::uint64_t resume_number = 0;
+};
+
+class DevnetSource final : public Source {
+ public:
+  DevnetSource(DevnetSourceOptions options, const Clock& clock);
+
+  std::string describe() const override;
+  // Cost: the first call replays the chain up to the resume point.
+  // Errors: kConflict if that block is not on this chain, kCancelled.
+  Result<chain::Point> intersect(std::span<const chain::Point> points) override;
+  Result<Step> next(int timeout_ms) override;
+  std::optional<std::uint64_t> tip_number() const override;
+  void interrupt() override;
+
+ private:
+  Result<> catch_up();
+  std::uint64_t height_of(const chain::Point& point) const;
+  std::optional<Step> next_replayed();
+  bool wait_for_block(int timeout_ms);
+  void emit(Emission emission);
+
+  const DevnetSourceOptions options_;
+  const Clock& clock_;
+  DevnetChain live_;
+  bool caught_up_ = false;
+  std::unique_ptr<DevnetChain> replay_;  // serves older blocks of the live chain's best branch
+  std::uint64_t replay_from_ = 0;        // the next height it owes
+  std::deque<Step> ready_;
+  std::int64_t due_steady_ms_ = 0;       // when the next paced block comes
+  std::atomic<std::uint64_t> tip_{0};
+  std::atomic<bool> interrupted_{false};
+  std::mutex mutex_;
+  std::condition_variable wake_;
+};
+
+}  // namespace coffer::feed

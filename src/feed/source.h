@@ -1,0 +1,57 @@
+// Where blocks come from. A source walks its own best chain; what it says is followed, not judged.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+
+#include "chain/block.h"
+
+namespace coffer::feed {
+
+// The next block of the source's chain. Its predecessor tells whether the source changed branches.
+struct Forward {
+  Bytes raw;
+};
+// The source went back to this point; the next block follows it.
+struct Backward {
+  chain::Point to;
+};
+// A transaction came into the source's mempool, or left it unmined.
+struct Seen {
+  Bytes raw;
+};
+struct Dropped {
+  Hash256 id;
+};
+// Nothing new within the time given; the source stands at its tip.
+struct Idle {};
+// There will be nothing more.
+struct End {};
+
+using Step = std::variant<Forward, Backward, Seen, Dropped, Idle, End>;
+
+// One thread uses a source; interrupt() and tip_number() may be called from others.
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  // What to show a person; never a credential.
+  virtual std::string describe() const = 0;
+
+  // Goes on after the first of these points (newest first) that is on the source's chain, and says
+  // which; Origin when none is. Errors: kUnavailable (retryable), kInvalidInput, kCorrupt.
+  virtual Result<chain::Point> intersect(std::span<const chain::Point> points) = 0;
+
+  // Waits up to timeout_ms for something new. Errors: as intersect; kCancelled after interrupt().
+  virtual Result<Step> next(int timeout_ms) = 0;
+
+  // The number of the newest block of the source, once known.
+  virtual std::optional<std::uint64_t> tip_number() const = 0;
+
+  // Ends a wait in next(), now and from now on.
+  virtual void interrupt() = 0;
+};
+
+}  // namespace coffer::feed

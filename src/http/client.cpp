@@ -1,0 +1,173 @@
+#include "http/client.h"
+
+#include <array>
+
+#include <boost/asio/connect.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+
+#include "http/transport.h"
+#include "http/url.h"
+
+namespace coffer::http {
+namespace {
+
+namespace beast_http = boost::beast::http;
+using ResponseParser = beast_http::response_parser<beast_http::string_body>;
+
+std::string request_bytes(Method method, const Url& url, const ClientOptions& options) {
+  std::string out = fmt::format("{} {} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", name(method),
+                                url.target, url.authority);
+  if (changes_state(method) || !options.body.empty())
+    fmt::format_to(std::back_inserter(out), "Content-Length: {}\r\n", options.body.size());
+  for (const Field& header : options.headers)
+    if ((header.name + header.value).find_first_of("\r\n") == std::string::npos)
+      fmt::format_to(std::back_inserter(out), "{}: {}\r\n", header.name, header.value);
+  return out + "\r\n" + options.body;
+}
+
+// Runs one asynchronous step after the other on the caller's thread, all within one deadline.
+class Exchange {
+ public:
+  Exchange(const Url& url, const ClientOptions& options)
+      : url_(url), options_(options), deadline_(std::chrono::steady_clock::now() + options.timeout) {}
+
+  Result<> connect() {
+    error_code error;
+    tcp::resolver resolver(io_);
+    auto found = resolver.resolve(url_.host, std::to_string(url_.port), error);
+    if (error) return failed(error);
+    TlsContext context;
+    if (url_.tls) context = TRY(tls_context());
+    transport_.emplace(tcp::socket(io_), std::move(context));
+    error = wait([&](auto done) {
+      asio::async_connect(transport_->socket(), found,
+                          [done](error_code e, const tcp::endpoint&) mutable { done(e, 0); });
+    });
+    if (error || !url_.tls) return error ? failed(error) : Result<>{};
+    auto& tls = transport_->tls();
+    ::SSL_set_tlsext_host_name(tls.native_handle(), url_.host.c_str());
+    tls.set_verify_callback(asio::ssl::host_name_verification(url_.host), error);
+    error = wait([&](auto done) {
+      tls.async_handshake(asio::ssl::stream_base::client,
+                          [done](error_code e) mutable { done(e, 0); });
+    });
+    return error ? failed(error) : Result<>{};
+  }
+
+  Result<> send(const std::string& bytes) {
+    error_code error =
+        wait([&](auto done) { transport_->write(asio::buffer(bytes), std::move(done)); });
+    // A server that refuses early may close before it has read everything: its answer still counts.
+    if (error == asio::error::broken_pipe || error == asio::error::connection_reset) return {};
+    return error ? failed(error) : Result<>{};
+  }
+
+  Result<> receive(ResponseParser& parser) {
+    boost::beast::flat_buffer buffer(256u << 10);
+    for (;;) {
+      std::size_t bytes = 0;
+      error_code error = wait([&](auto done) {
+        auto space = buffer.prepare(std::min<std::size_t>(64u << 10, buffer.max_size() - buffer.size()));
+        transport_->read_some(space, [done, &bytes](error_code e, std::size_t n) mutable {
+          bytes = n;
+          done(e, n);
+        });
+      });
+      buffer.commit(bytes);
+      bool ended = error == asio::error::eof || error == asio::ssl::error::stream_truncated;
+      if (error && !ended) return failed(error);
+      if (buffer.size() > 0) {
+        std::size_t used = parser.put(buffer.data(), error);
+        buffer.consume(used);
+        if (error == beast_http::error::body_limit)
+          return fail(Code::kTooLarge, "the answer of {} has more than {} bytes", url_.authority,
+                      options_.max_body_bytes);
+        if (error && error != beast_http::error::need_more) return garbled(error);
+      }
+      if (ended && !parser.is_done()) {
+        if (!parser.got_some()) return fail(Code::kUnavailable, "{} closed the connection", url_.authority);
+        error = {};
+        parser.put_eof(error);
+        if (error) return garbled(error);
+      }
+      if (parser.is_done()) return {};
+      if (buffer.size() == buffer.max_size()) return garbled(beast_http::error::header_limit);
+    }
+  }
+
+  void close() {
+    if (transport_) transport_->close();
+    io_.restart();
+    io_.run();
+  }
+
+ private:
+  template <typename Start>
+  error_code wait(Start start) {
+    std::optional<error_code> result;
+    start([&result](error_code error, std::size_t) { result = error; });
+    io_.restart();
+    io_.run_until(deadline_);
+    if (result) return *result;
+    transport_->close();
+    io_.restart();
+    io_.run();  // the cancelled step still refers to `result`
+    return asio::error::timed_out;
+  }
+
+  Result<TlsContext> tls_context() {
+    auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_client);
+    ::SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
+    context->set_verify_mode(asio::ssl::verify_peer);
+    error_code error;
+    if (options_.ca_file.empty()) context->set_default_verify_paths(error);
+    else context->load_verify_file(options_.ca_file.string(), error);
+    if (error)
+      return fail(Code::kNotFound, "cannot read the certificates in {}: {}",
+                  options_.ca_file.string(), error.message());
+    return context;
+  }
+
+  Result<> failed(error_code error) {
+    if (error == asio::error::timed_out)
+      return fail(Code::kTimeout, "{} did not answer within {} ms", url_.authority,
+                  options_.timeout.count());
+    return fail(Code::kUnavailable, "cannot reach {}: {}", url_.authority, error.message());
+  }
+  Result<> garbled(error_code error) {
+    return fail(Code::kCorrupt, "{} did not answer in HTTP: {}", url_.authority, error.message());
+  }
+
+  const Url& url_;
+  const ClientOptions& options_;
+  const std::chrono::steady_clock::time_point deadline_;
+  asio::io_context io_{1};
+  std::optional<Transport> transport_;
+};
+
+}  // namespace
+
+Result<Response> request(Method method, std::string_view url_text, const ClientOptions& options) {
+  Url url = TRY(parse_url(url_text));
+  Exchange exchange(url, options);
+  TRY(exchange.connect());
+  TRY(exchange.send(request_bytes(method, url, options)));
+  ResponseParser parser;
+  parser.eager(true);
+  parser.body_limit(options.max_body_bytes);
+  if (method == Method::kHead) parser.skip(true);
+  TRY(exchange.receive(parser));
+  exchange.close();
+  auto& message = parser.get();
+  Response response;
+  response.status = static_cast<int>(message.result_int());
+  for (const auto& field : message)
+    response.headers.push_back({std::string(field.name_string()), std::string(field.value())});
+  if (auto type = find_header(response.headers, "Content-Type")) response.content_type = *type;
+  response.body = std::move(message.body());
+  return response;
+}
+
+}  // namespace coffer::http

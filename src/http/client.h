@@ -1,0 +1,31 @@
+// A small blocking HTTP client: `coffer status` talks to its daemon, tests to the server.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "http/message.h"
+
+namespace coffer::http {
+
+struct ClientOptions {
+  std::chrono::milliseconds timeout{5'000};  // for the whole exchange
+  Fields headers;
+  std::string body;
+  std::filesystem::path ca_file;  // PEM; empty takes the system's. Only for https
+  std::size_t max_body_bytes = 16u << 20;
+};
+
+// One request on a connection of its own; redirects are not followed. Any status is a value.
+// Errors: kInvalidInput (URL), kUnavailable (refused, no such host, TLS, cut in the middle), kTimeout,
+// kTooLarge, kCorrupt (the answer is not HTTP), kNotFound (ca_file). Thread-safe.
+Result<Response> request(Method method, std::string_view url, const ClientOptions& options = {});
+
+inline Result<Response> get(std::string_view url, const ClientOptions& options = {}) {
+  return request(Method::kGet, url, options);
+}
+
+}  // namespace coffer::http

@@ -1,0 +1,97 @@
+// An HTTP/1.1 server: one I/O thread, a bounded pool of workers for the handlers, a bound on everything.
+// Invariant: whatever bytes a client sends, or how slowly, costs at most what Limits allows.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "http/message.h"
+#include "http/router.h"
+
+namespace coffer::http {
+
+struct TlsFiles {
+  std::filesystem::path cert;  // PEM, the server's own first, then its chain
+  std::filesystem::path key;   // PEM, not encrypted
+};
+
+struct Limits {
+  std::size_t header_bytes = 16u << 10;  // → 431
+  std::size_t body_bytes = 1u << 20;     // → 413
+  std::size_t connections = 1024;        // → 503, then closed
+  std::size_t requests_per_connection = 10'000;
+  std::size_t workers = 4;
+  std::size_t queued_requests = 256;             // waiting for a worker; → 503
+  std::size_t stream_buffer_bytes = 1u << 20;    // per stream; above it the client is dropped
+  std::chrono::milliseconds request_time{10'000};  // from first to last byte of a request; → 408
+  std::chrono::milliseconds idle_time{60'000};     // between requests
+  std::chrono::milliseconds write_time{30'000};    // for one answer, or one piece of a stream
+  std::chrono::milliseconds stream_keep_alive{15'000};
+};
+
+struct Finished {
+  int status = 0;
+  std::uint64_t bytes = 0;  // of the body
+  std::chrono::microseconds duration{0};  // from the whole request read to the answer ready
+};
+
+struct Options {
+  std::string listen = "127.0.0.1:8080";   // or "[::1]:8080"; port 0 takes any free one
+  std::vector<std::string> allowed_hosts;  // beside loopback's names; others in Host get 403
+  std::optional<TlsFiles> tls;
+  Limits limits;
+
+  // Before a handler runs, on its worker. An answer ends the request there.
+  std::function<std::optional<Response>(const Request&, const RouteInfo&)> before;
+  // Before an answer goes out: on the worker, so it may write a file. For a request that reached no
+  // route, the route is null and the call is on the I/O thread: it must only count.
+  std::function<void(const Request&, const RouteInfo*, const Finished&)> after;
+};
+
+// True if everything that `listen` can reach is on this machine. Errors: kUsage.
+Result<bool> is_loopback_address(const std::string& listen);
+
+class Server {
+ public:
+  // Serves as soon as this returns. Errors: kUsage (address), kUnavailable (port in use, permission),
+  // kNotFound and kInvalidInput (TLS files).
+  static Result<std::unique_ptr<Server>> start(Options options, Router router);
+
+  // Stops within 5 seconds if nobody did.
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  // "127.0.0.1:8080" with the real port. Thread-safe.
+  const std::string& address() const;
+  // "http://127.0.0.1:8080". Thread-safe.
+  std::string url() const;
+
+  // Reads the TLS files again; connections made from now on use them. If they are bad the old ones
+  // stay. Errors: kUsage without TLS, kNotFound, kInvalidInput. Thread-safe.
+  Result<> reload_tls();
+
+  // No new connections; requests in flight are answered and streams ended, within the timeout; then
+  // the rest is cut. Returns when no handler runs any more. Thread-safe, idempotent; not from a handler.
+  void stop(std::chrono::milliseconds timeout);
+
+  struct Counts {
+    std::size_t connections = 0;
+    std::size_t streams = 0;
+  };
+  // Thread-safe.
+  Counts counts() const;
+
+ private:
+  struct Impl;
+  explicit Server(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace coffer::http

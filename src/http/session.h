@@ -1,0 +1,113 @@
+// One connection, from accept to close. Internal to http.
+// Invariant: everything here runs on the I/O thread, except handle(), which a worker runs while the
+// connection is in kHandling; then the I/O thread leaves request_, route_ and response_ alone.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <unordered_set>
+
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+
+#include "http/server.h"
+#include "http/stream_buffer.h"
+#include "http/transport.h"
+#include "http/url.h"
+#include "http/worker_pool.h"
+
+namespace coffer::http {
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+class Session;
+
+// What the connections of one server share. Fields below `io` belong to the I/O thread.
+struct Context {
+  Context(Options o, Router r)
+      : options(std::move(o)), router(std::move(r)), hosts(options.allowed_hosts) {}
+
+  const Options options;
+  const Router router;
+  const HostList hosts;
+  asio::io_context io{1};
+  std::unordered_set<std::shared_ptr<Session>> sessions;
+  std::size_t streams = 0;
+  bool stopping = false;
+  std::string date;                // of now, to the second
+  std::function<void()> on_closed;  // after each connection that has gone
+  // Last, so that its threads end before what they use.
+  WorkerPool pool{options.limits.workers, options.limits.queued_requests};
+};
+
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  Session(Context& context, tcp::socket socket, TlsContext tls);
+
+  void start();
+  // Answers 503 and closes: there are too many connections.
+  void turn_away();
+  // Closes what has waited too long; keeps streams alive.
+  void tick(SteadyTime now);
+  // Ends as soon as the request in flight is answered.
+  void begin_stop();
+  void close();
+
+ private:
+  enum class State { kHandshake, kIdle, kReading, kHandling, kWriting, kStreaming, kLingering, kClosed };
+  using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
+
+  void set_state(State state, std::chrono::milliseconds time);
+  void next_request();
+  void read_some();
+  void on_read(error_code error, std::size_t bytes);
+  void parse();
+  void continue_or_read();
+  void refuse_malformed(error_code error);
+
+  // Fills request_; an answer if it is refused before a handler sees it.
+  std::optional<Response> accept_request();
+  void dispatch();
+  void handle();
+  Response run_handler();
+  void answer_now(Response response);
+  void report(const RouteInfo* route, const Response& response);
+
+  void write_response();
+  void finish();
+  void linger();
+
+  void start_stream();
+  void pump_stream();
+
+  Context& context_;
+  const Limits& limits_;
+  Transport transport_;
+  State state_ = State::kHandshake;
+  SteadyTime deadline_ = SteadyTime::max();
+  SteadyTime received_;  // when the request was whole
+  boost::beast::flat_buffer buffer_;
+  std::optional<Parser> parser_;
+  std::size_t requests_ = 0;
+  std::size_t lingered_bytes_ = 0;
+  bool keep_alive_ = false;
+  bool continued_ = false;  // 100 Continue was sent
+
+  std::string remote_;
+  bool is_loopback_ = false;
+  Request request_;
+  const Router::Route* route_ = nullptr;
+  Response response_;
+  std::string head_;
+
+  std::shared_ptr<StreamBuffer> stream_;
+  bool opens_stream_ = false;    // the handler took the stream; the worker's, as response_ is
+  bool stream_is_open_ = false;  // its head went out
+  bool stream_writing_ = false;
+  SteadyTime stream_last_write_;
+  std::string stream_out_;
+};
+
+}  // namespace coffer::http

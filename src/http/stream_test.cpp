@@ -1,0 +1,231 @@
+// Server-Sent Events and TLS over real sockets.
+#include <gtest/gtest.h>
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
+
+#include <atomic>
+#include <mutex>
+
+#include "base/file.h"
+#include "base/temp_dir.h"
+#include "http/client.h"
+#include "http/server.h"
+#include "http/test_util.h"
+
+namespace coffer::http {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// Keeps the streams that clients open at /events.
+struct Streams {
+  std::mutex mutex;
+  std::vector<std::shared_ptr<EventStream>> open;
+  std::atomic<int> closed = 0;
+
+  Router router() {
+    Router router;
+    router.add_stream("/events", [this](const Request& request, const std::shared_ptr<EventStream>& stream)
+                                     -> std::optional<Response> {
+      if (request.query_param("refuse")) return problem(503, "unavailable", "full");
+      stream->on_close([this] { ++closed; });
+      std::lock_guard lock(mutex);
+      open.push_back(stream);
+      return std::nullopt;
+    });
+    return router;
+  }
+  std::shared_ptr<EventStream> wait_for(std::size_t n) {
+    EXPECT_TRUE(eventually([&] {
+      std::lock_guard lock(mutex);
+      return open.size() >= n;
+    }));
+    std::lock_guard lock(mutex);
+    return open.at(n - 1);
+  }
+};
+
+Options any_port() {
+  Options options;
+  options.listen = "127.0.0.1:0";
+  return options;
+}
+
+TEST(Stream, delivers_frames_and_keep_alives) {
+  Streams streams;
+  Options options = any_port();
+  options.limits.stream_keep_alive = milliseconds(50);
+  auto server = std::move(*Server::start(std::move(options), streams.router()));
+  RawClient client(server->address());
+  client.send(get_request("/events"));
+  auto stream = streams.wait_for(1);
+  EXPECT_TRUE(stream->send("data: one\n\n"));
+  EXPECT_NE(client.read_until("data: one\n\n").find("text/event-stream"), std::string::npos);
+  EXPECT_NE(client.read_until(": keep-alive\n\n").find("keep-alive"), std::string::npos);
+  EXPECT_TRUE(stream->send("data: two\n\n"));
+  client.read_until("data: two\n\n");
+  EXPECT_EQ(server->counts().streams, 1u);
+  stream->send("data: last\n\n");
+  stream->close();
+  EXPECT_NE(client.read_all().find("data: last\n\n"), std::string::npos);
+  EXPECT_TRUE(eventually([&] { return streams.closed == 1; }));
+  EXPECT_FALSE(stream->send("data: late\n\n"));
+}
+
+TEST(Stream, can_be_refused_and_headed) {
+  Streams streams;
+  auto server = std::move(*Server::start(any_port(), streams.router()));
+  EXPECT_EQ(get(server->url() + "/events?refuse")->status, 503);
+  EXPECT_EQ(request(Method::kHead, server->url() + "/events")->status, 200);
+  EXPECT_TRUE(streams.open.empty());
+}
+
+TEST(Stream, notices_a_client_that_leaves) {
+  Streams streams;
+  auto server = std::move(*Server::start(any_port(), streams.router()));
+  RawClient client(server->address());
+  client.send(get_request("/events"));
+  auto stream = streams.wait_for(1);
+  client.read_until("\r\n\r\n");
+  client.close();
+  EXPECT_TRUE(eventually([&] { return streams.closed == 1; }));
+  EXPECT_TRUE(stream->closed());
+  EXPECT_EQ(server->counts().streams, 0u);
+  std::atomic<bool> called = false;
+  stream->on_close([&] { called = true; });
+  EXPECT_TRUE(called);
+}
+
+TEST(Stream, drops_a_slow_client) {
+  Streams streams;
+  Options options = any_port();
+  options.limits.stream_buffer_bytes = 64u << 10;
+  auto server = std::move(*Server::start(std::move(options), streams.router()));
+  RawClient client(server->address(), 4096);
+  client.send(get_request("/events"));
+  auto stream = streams.wait_for(1);
+  std::string frame = "data: " + std::string(4000, 'x') + "\n\n";
+  std::size_t sent = 0;
+  while (stream->send(frame) && sent < (64u << 20)) sent += frame.size();
+  EXPECT_LT(sent, 64u << 20);
+  EXPECT_TRUE(eventually([&] { return streams.closed == 1; }));
+  EXPECT_LE(stream->buffered(), 64u << 10);
+}
+
+TEST(Stream, a_reader_that_waits_for_drained_is_never_dropped) {
+  Streams streams;
+  Options options = any_port();
+  options.limits.stream_buffer_bytes = 8u << 10;
+  auto server = std::move(*Server::start(std::move(options), streams.router()));
+  RawClient client(server->address());
+  client.send(get_request("/events"));
+  auto stream = streams.wait_for(1);
+  std::atomic<int> n = 0;
+  std::string frame = "data: " + std::string(4000, 'x') + "\n\n";
+  stream->on_drained([&, weak = std::weak_ptr(stream)] {
+    auto self = weak.lock();
+    if (self && ++n <= 1000) self->send(frame);
+    else if (self) self->close();
+  });
+  stream->send(frame);
+  EXPECT_EQ(count(client.read_all(), "data: "), 1001u);
+  server->stop(seconds(5));
+}
+
+TEST(Stream, ends_when_the_server_stops_and_may_outlive_it) {
+  Streams streams;
+  auto server = std::move(*Server::start(any_port(), streams.router()));
+  RawClient client(server->address());
+  client.send(get_request("/events"));
+  auto stream = streams.wait_for(1);
+  stream->send("data: x\n\n");
+  client.read_until("data: x");
+  server->stop(seconds(10));
+  EXPECT_EQ(streams.closed, 1);
+  client.read_all();
+  EXPECT_TRUE(client.closed_by_server());
+  server.reset();
+  EXPECT_FALSE(stream->send("data: y\n\n"));
+  stream->close();
+}
+
+// Writes a fresh self-signed certificate for 127.0.0.1 and its key.
+TlsFiles make_certificate(const std::filesystem::path& directory, const char* common_name) {
+  EVP_PKEY* key = EVP_EC_gen("P-256");
+  X509* cert = X509_new();
+  X509_set_version(cert, 2);
+  ASN1_INTEGER_set(X509_get_serialNumber(cert), 1);
+  X509_gmtime_adj(X509_getm_notBefore(cert), -60);
+  X509_gmtime_adj(X509_getm_notAfter(cert), 3600);
+  X509_set_pubkey(cert, key);
+  auto* subject = X509_get_subject_name(cert);
+  X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC,
+                             reinterpret_cast<const unsigned char*>(common_name), -1, -1, 0);
+  X509_set_issuer_name(cert, subject);
+  X509_EXTENSION* names =
+      X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, "IP:127.0.0.1,DNS:localhost");
+  X509_add_ext(cert, names, -1);
+  X509_sign(cert, key, EVP_sha256());
+  TlsFiles files{directory / "cert.pem", directory / "key.pem"};
+  FILE* out = std::fopen(files.cert.c_str(), "w");
+  PEM_write_X509(out, cert);
+  std::fclose(out);
+  out = std::fopen(files.key.c_str(), "w");
+  PEM_write_PrivateKey(out, key, nullptr, nullptr, 0, nullptr, nullptr);
+  std::fclose(out);
+  X509_EXTENSION_free(names);
+  X509_free(cert);
+  EVP_PKEY_free(key);
+  return files;
+}
+
+TEST(Tls, serves_and_reloads_its_certificate) {
+  TempDir dir;
+  Options options = any_port();
+  options.tls = make_certificate(dir.path(), "first");
+  std::filesystem::copy_file(options.tls->cert, dir.path() / "first.pem");
+  Streams streams;
+  Router router = streams.router();
+  router.add(Method::kGet, "/hi", [](const Request&) { return text_response("secret"); });
+  auto started = Server::start(options, std::move(router));
+  ASSERT_TRUE(started) << started.error().message;
+  auto& server = *started;
+  ClientOptions trusts_first;
+  trusts_first.ca_file = dir.path() / "first.pem";
+  auto answer = get(server->url() + "/hi", trusts_first);
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->body, "secret");
+  EXPECT_EQ(get(server->url() + "/hi").error().code, Code::kUnavailable);  // nobody vouches for it
+
+  RawClient plain(server->address());
+  plain.send(get_request("/hi"));
+  EXPECT_EQ(plain.read_all().find("secret"), std::string::npos);
+
+  ASSERT_TRUE(write_file_atomically(options.tls->key, as_bytes("not a key")));
+  auto refused = server->reload_tls();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kInvalidInput);
+  EXPECT_TRUE(get(server->url() + "/hi", trusts_first));  // the old one still serves
+
+  make_certificate(dir.path(), "second");
+  ASSERT_TRUE(server->reload_tls());
+  EXPECT_FALSE(get(server->url() + "/hi", trusts_first));
+  ClientOptions trusts_second;
+  trusts_second.ca_file = options.tls->cert;
+  EXPECT_TRUE(get(server->url() + "/hi", trusts_second));
+}
+
+TEST(Tls, refuses_missing_and_wrong_files) {
+  TempDir dir;
+  Options options = any_port();
+  options.tls = TlsFiles{dir.path() / "none.pem", dir.path() / "none.key"};
+  EXPECT_EQ(Server::start(options, Router()).error().code, Code::kNotFound);
+  options.tls = make_certificate(dir.path(), "a");
+  TempDir other;
+  options.tls->key = make_certificate(other.path(), "b").key;
+  EXPECT_EQ(Server::start(options, Router()).error().code, Code::kInvalidInput);
+}
+
+}  // namespace
+}  // namespace coffer::http

@@ -1,0 +1,48 @@
+#include "http/worker_pool.h"
+
+#include "base/check.h"
+
+namespace coffer::http {
+
+WorkerPool::WorkerPool(std::size_t threads, std::size_t queue_bound) : queue_bound_(queue_bound) {
+  CHECK(threads > 0 && queue_bound > 0);
+  for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
+}
+
+bool WorkerPool::try_submit(std::function<void()> job) {
+  {
+    std::lock_guard lock(mutex_);
+    if (stopped_ || jobs_.size() >= queue_bound_) return false;
+    jobs_.push_back(std::move(job));
+  }
+  wake_.notify_one();
+  return true;
+}
+
+void WorkerPool::run() {
+  for (;;) {
+    std::function<void()> job;
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [&] { return stopped_ || !jobs_.empty(); });
+      if (stopped_) return;
+      job = std::move(jobs_.front());
+      jobs_.pop_front();
+    }
+    job();
+  }
+}
+
+void WorkerPool::stop() {
+  std::deque<std::function<void()>> dropped;  // destroyed outside the lock: jobs own sessions
+  {
+    std::lock_guard lock(mutex_);
+    stopped_ = true;
+    dropped.swap(jobs_);
+  }
+  wake_.notify_all();
+  for (std::thread& thread : threads_)
+    if (thread.joinable()) thread.join();
+}
+
+}  // namespace coffer::http

@@ -1,0 +1,352 @@
+// The rules about files that the compiler does not check: who may include whom, sizes, headers,
+// stray text. Runs with the project's root as working directory. Every finding names file and line.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace coffer {
+namespace {
+
+namespace fs = std::filesystem;
+using Names = std::set<std::string>;
+
+constexpr std::size_t kMaxLines = 400;  // the aim is 300
+constexpr std::size_t kMaxColumns = 100;
+
+// What each directory under src/ may include besides itself; what those may include is allowed as
+// well.
+const std::map<std::string, Names> kMayInclude = {
+    {"base", {}},
+    {"crypto", {"base"}},
+    {"codec", {"crypto"}},
+    {"mmr", {"crypto"}},
+    {"chain", {"codec"}},
+    {"retention", {"chain"}},
+    {"kv", {"base"}},
+    {"sql", {"base"}},
+    {"http", {"base"}},
+    {"bus", {"chain"}},
+    {"chainstate", {"chain", "kv", "bus"}},
+    {"feed", {"chain", "bus"}},
+    {"utxo", {"chain", "mmr", "kv", "bus", "retention"}},
+    {"txstore", {"chain", "kv", "sql", "bus", "retention"}},
+    {"wallet", {"chain", "sql", "bus", "retention"}},
+    {"token", {"sql", "mmr"}},
+    {"api", {"http", "chainstate", "feed", "utxo", "txstore", "wallet", "token"}},
+    {"cli", {"api", "http", "chainstate", "feed", "utxo", "txstore", "wallet", "token"}},
+    {"app", {"api", "cli"}},
+};
+const Names kModules = {"utxo", "txstore", "wallet", "token"};
+
+// Libraries that stay behind one directory.
+struct Confined {
+  std::string prefix, directory;
+};
+const std::vector<Confined> kConfined = {
+    {"rocksdb/", "kv"},     {"boost/beast", "http"}, {"boost/asio", "http"},
+    {"postgresql/", "sql"}, {"libpq", "sql"},        {"sqlite3", "sql"},
+};
+
+// Pieces, so that this file does not contain what it looks for.
+const std::vector<std::string> kUnfinished = {std::string("TO") + "DO", std::string("FIX") + "ME"};
+const std::vector<std::string> kMachinePaths = {std::string("/wo") + "rk/",
+                                                std::string("/ho") + "me/"};
+
+struct SourceFile {
+  std::string path;  // from the root, with slashes
+  std::vector<std::string> lines;
+
+  // "kv" for src/kv/store.h; empty outside src/.
+  std::string directory() const {
+    if (!path.starts_with("src/")) return "";
+    const auto end = path.find('/', 4);
+    return end == std::string::npos ? "" : path.substr(4, end - 4);
+  }
+  std::string name() const { return fs::path(path).filename().string(); }
+  bool is_header() const { return path.ends_with(".h"); }
+  bool is_cpp() const { return is_header() || path.ends_with(".cpp"); }
+};
+
+// Files that only tests use: x_test.cpp, test_x.h, x_test_y.h, and all of tests/, fuzz/, bench/.
+bool is_for_tests(const std::string& path) {
+  const std::string name = fs::path(path).filename().string();
+  return path.starts_with("tests/") || path.starts_with("fuzz/") || path.starts_with("bench/") ||
+         name.starts_with("test_") ||
+         name.find("_test.") != std::string::npos || name.find("_test_") != std::string::npos;
+}
+
+class Findings {
+ public:
+  void add(const SourceFile& file, std::size_t line, const std::string& what) {
+    text_ += file.path + ":" + std::to_string(line) + ": " + what + "\n";
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+// Calls with each line and its number from 1.
+void each_line(const SourceFile& file,
+               const std::function<void(const std::string&, std::size_t)>& visit) {
+  for (std::size_t i = 0; i < file.lines.size(); ++i) visit(file.lines[i], i + 1);
+}
+
+Names reachable_from(const std::string& directory) {
+  Names all = {directory};
+  std::vector<std::string> open = {directory};
+  while (!open.empty()) {
+    const std::string next = open.back();
+    open.pop_back();
+    for (const auto& other : kMayInclude.at(next))
+      if (all.insert(other).second) open.push_back(other);
+  }
+  return all;
+}
+
+// The file named by an #include line, or nothing.
+std::string included(const std::string& line, char open, char close) {
+  const auto hash = line.find_first_not_of(" ");
+  if (hash == std::string::npos || line[hash] != '#') return "";
+  const auto word = line.find_first_not_of(" ", hash + 1);
+  if (word == std::string::npos || line.compare(word, 7, "include") != 0) return "";
+  const auto begin = line.find(open, word);
+  const auto end = begin == std::string::npos ? begin : line.find(close, begin + 1);
+  return end == std::string::npos ? "" : line.substr(begin + 1, end - begin - 1);
+}
+
+void check_project_include(const SourceFile& file, std::size_t line, const std::string& target,
+                           Findings& findings) {
+  const std::string from = file.directory();
+  const std::string to = target.substr(0, target.find('/'));
+  if (target.find('/') == std::string::npos || !kMayInclude.contains(to)) {
+    findings.add(file, line, "\"" + target + "\" is not rooted at src/");
+    return;
+  }
+  if (is_for_tests(target) && !is_for_tests(file.path))
+    findings.add(file, line, "\"" + target + "\" is for tests only");
+  if (from.empty() || !kMayInclude.contains(from))
+    return;  // tests/, examples/, fuzz/ see everything
+  if (!reachable_from(from).contains(to)) findings.add(file, line, from + " may not include " + to);
+}
+
+void check_includes(const SourceFile& file, Findings& findings) {
+  each_line(file, [&](const std::string& line, std::size_t number) {
+    if (const auto target = included(line, '"', '"'); !target.empty())
+      check_project_include(file, number, target, findings);
+    const auto library = included(line, '<', '>');
+    for (const auto& confined : kConfined)
+      if (library.starts_with(confined.prefix) && file.directory() != confined.directory)
+        findings.add(file, number, "<" + library + "> belongs into src/" + confined.directory);
+  });
+}
+
+std::size_t columns(const std::string& line) {
+  return static_cast<std::size_t>(
+      std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+void check_size(const SourceFile& file, Findings& findings) {
+  if (file.lines.size() > kMaxLines)
+    findings.add(file, file.lines.size(), "longer than " + std::to_string(kMaxLines) + " lines");
+  each_line(file, [&](const std::string& line, std::size_t number) {
+    if (columns(line) > kMaxColumns)
+      findings.add(file, number, std::to_string(columns(line)) + " columns");
+  });
+}
+
+void check_header(const SourceFile& file, Findings& findings) {
+  if (file.lines.empty() || !file.lines[0].starts_with("//"))
+    findings.add(file, 1, "a header starts with a comment that says what it is for");
+  if (std::find(file.lines.begin(), file.lines.end(), "#pragma once") == file.lines.end())
+    findings.add(file, 1, "no #pragma once");
+}
+
+void check_text(const SourceFile& file, Findings& findings) {
+  each_line(file, [&](const std::string& line, std::size_t number) {
+    if (line.find('\t') != std::string::npos) findings.add(file, number, "a tab");
+    if (line.ends_with(' ') || line.ends_with('\r')) findings.add(file, number, "a trailing blank");
+    for (const auto& word : kUnfinished)
+      if (line.find(word) != std::string::npos) findings.add(file, number, "unfinished: " + word);
+  });
+}
+
+// A machine's path, not the end of a longer relative one such as "net/…".
+void check_machine_paths(const SourceFile& file, Findings& findings) {
+  each_line(file, [&](const std::string& line, std::size_t number) {
+    for (const auto& path : kMachinePaths)
+      for (auto at = line.find(path); at != std::string::npos; at = line.find(path, at + 1))
+        if (at == 0 || (!std::isalnum(static_cast<unsigned char>(line[at - 1])) &&
+                        std::string_view("_-.}*").find(line[at - 1]) == std::string_view::npos))
+          findings.add(file, number, "a path of one machine: " + path);
+  });
+}
+
+// The libraries that a CMakeLists.txt under src/ links must follow the same directions.
+void check_cmake_deps(const SourceFile& file, Findings& findings) {
+  const std::string from = file.directory();
+  if (file.name() != "CMakeLists.txt" || !kMayInclude.contains(from)) return;
+  each_line(file, [&](const std::string& line, std::size_t number) {
+    const auto at = line.find(" DEPS ");
+    if (!line.starts_with("coffer_module(") || at == std::string::npos) return;
+    std::istringstream words(line.substr(at + 6));
+    for (std::string word; words >> word && word != "LINK";) {
+      const std::string to = word.substr(0, word.find(')'));
+      if (!to.empty() && !reachable_from(from).contains(to))
+        findings.add(file, number, from + " may not link " + to);
+    }
+  });
+}
+
+SourceFile read(const fs::path& path) {
+  SourceFile file{path.lexically_normal().generic_string(), {}};
+  std::ifstream in(path, std::ios::binary);
+  EXPECT_TRUE(in) << path;
+  for (std::string line; std::getline(in, line);) file.lines.push_back(line);
+  return file;
+}
+
+bool is_text(const fs::path& path) {
+  static const Names extensions = {".h",    ".cpp",  ".cmake", ".txt", ".in", ".md",
+                                   ".json", ".toml", ".yml",   ".sh",  ".py", ".html",
+                                   ".js",   ".ts",   ".css",   ".sql"};
+  static const Names names = {"dev",         "run",           ".clang-format",
+                              ".clang-tidy", ".editorconfig", ".gitignore"};
+  return extensions.contains(path.extension().string()) || names.contains(path.filename().string());
+}
+
+// The project's own text files; what is built, fetched or produced by running is left out.
+std::vector<SourceFile> project_files() {
+  static const Names skipped = {".git", "build", "node_modules", "coffer-data", ".cache", "dist"};
+  std::vector<SourceFile> files;
+  for (auto it = fs::recursive_directory_iterator("."); it != fs::recursive_directory_iterator();
+       ++it) {
+    const std::string name = it->path().filename().string();
+    if (it->is_directory() && (skipped.contains(name) || name.starts_with("build-")))
+      it.disable_recursion_pending();
+    else if (it->is_regular_file() && is_text(it->path()))
+      files.push_back(read(it->path()));
+  }
+  return files;
+}
+
+class Layout : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { files_ = project_files(); }
+
+  // Runs a check over the files that `wanted` picks; there must be some.
+  template <typename Wanted>
+  static std::string run(Wanted wanted, void (*check)(const SourceFile&, Findings&)) {
+    Findings findings;
+    std::size_t seen = 0;
+    for (const auto& file : files_)
+      if (wanted(file)) check(file, findings), ++seen;
+    EXPECT_GT(seen, 0u) << "the working directory must be the project's root";
+    return findings.text();
+  }
+  static inline std::vector<SourceFile> files_;
+};
+
+bool any_cpp(const SourceFile& file) {
+  return file.is_cpp();
+}
+bool any(const SourceFile&) {
+  return true;
+}
+bool in_src_or_tests(const SourceFile& file) {
+  return file.is_cpp() && (file.path.starts_with("src/") || file.path.starts_with("tests/"));
+}
+
+TEST_F(Layout, IncludesFollowTheDesign) {
+  EXPECT_EQ(run(any_cpp, check_includes), "");
+}
+TEST_F(Layout, LinkedModulesFollowTheDesign) {
+  EXPECT_EQ(run(any, check_cmake_deps), "");
+}
+TEST_F(Layout, FilesAndLinesAreShort) {
+  EXPECT_EQ(run(in_src_or_tests, check_size), "");
+}
+TEST_F(Layout, TextIsCleanAndFinished) {
+  EXPECT_EQ(run(any, check_text), "");
+}
+TEST_F(Layout, NoPathOfOneMachine) {
+  EXPECT_EQ(run(any, check_machine_paths), "");
+}
+
+TEST_F(Layout, HeadersHaveAPurposeAndAGuard) {
+  EXPECT_EQ(run([](const SourceFile& file) { return file.is_header(); }, check_header), "");
+}
+
+TEST_F(Layout, EveryDirectoryIsInTheDesign) {
+  for (const auto& entry : fs::directory_iterator("src")) {
+    const std::string name = entry.path().filename().string();
+    EXPECT_TRUE(!entry.is_directory() || kMayInclude.contains(name)) << name;
+  }
+}
+
+TEST(LayoutRules, TheFourModulesNeverSeeEachOther) {
+  for (const auto& from : kModules)
+    for (const auto& to : kModules) EXPECT_EQ(from == to, reachable_from(from).contains(to));
+}
+
+TEST(LayoutRules, HaveNoCycles) {
+  for (const auto& [from, direct] : kMayInclude)
+    for (const auto& to : direct) EXPECT_FALSE(reachable_from(to).contains(from)) << from << to;
+}
+
+// The checks themselves: each must object to a bad file and accept a good one.
+
+using Check = void (*)(const SourceFile&, Findings&);
+std::string findings_of(Check check, std::string path, std::vector<std::string> lines) {
+  Findings findings;
+  check(SourceFile{std::move(path), std::move(lines)}, findings);
+  return findings.text();
+}
+
+TEST(LayoutChecker, ObjectsToBadIncludes) {
+  const auto of = [](std::string path, std::string line) {
+    return findings_of(check_includes, std::move(path), {"", std::move(line)});
+  };
+  EXPECT_EQ(of("src/crypto/a.cpp", "#include \"chain/block.h\""),
+            "src/crypto/a.cpp:2: crypto may not include chain\n");
+  EXPECT_NE(of("src/utxo/a_test.cpp", "#include \"wallet/x.h\""), "");
+  EXPECT_NE(of("src/api/a.h", "#  include <boost/beast/http.hpp>"), "");
+  EXPECT_NE(of("tests/a.cpp", "#include <rocksdb/db.h>"), "");
+  EXPECT_NE(of("src/wallet/a.cpp", "#include <libpq-fe.h>"), "");
+  EXPECT_NE(of("src/kv/a.cpp", "#include \"store.h\""), "");
+  EXPECT_NE(of("src/kv/a.cpp", "#include \"base/test_data.h\""), "");
+  EXPECT_EQ(of("src/kv/a_test.cpp", "#include \"base/test_data.h\""), "");
+  EXPECT_EQ(of("src/bus/a.cpp", "#include \"base/bytes.h\""), "");
+  EXPECT_EQ(of("src/kv/a.cpp", "#include <rocksdb/db.h>"), "");
+}
+
+TEST(LayoutChecker, ObjectsToBadText) {
+  EXPECT_EQ(findings_of(check_text, "a", {"x", "\ty", "z "}),
+            "a:2: a tab\na:3: a trailing blank\n");
+  EXPECT_NE(findings_of(check_text, "a", {"// " + kUnfinished[0] + ": later"}), "");
+  EXPECT_NE(findings_of(check_machine_paths, "a", {"see " + kMachinePaths[0] + "main"}), "");
+  EXPECT_EQ(findings_of(check_machine_paths, "a", {"net" + kMachinePaths[0]}), "");
+}
+
+TEST(LayoutChecker, ObjectsToBadSizesHeadersAndLinks) {
+  EXPECT_NE(findings_of(check_size, "src/a.cpp", {std::string(101, 'x')}), "");
+  EXPECT_EQ(findings_of(check_size, "src/a.cpp", {std::string(100, 'x')}), "");
+  EXPECT_NE(findings_of(check_size, "src/a.cpp", std::vector<std::string>(401)), "");
+  EXPECT_NE(findings_of(check_header, "src/a.h", {"#pragma once"}), "");
+  EXPECT_NE(findings_of(check_header, "src/a.h", {"// A."}), "");
+  EXPECT_EQ(findings_of(check_header, "src/a.h", {"// A.", "#pragma once"}), "");
+  EXPECT_EQ(findings_of(check_cmake_deps, "src/kv/CMakeLists.txt", {"coffer_module(kv DEPS bus)"}),
+            "src/kv/CMakeLists.txt:1: kv may not link bus\n");
+}
+
+}  // namespace
+}  // namespace coffer
