@@ -50,12 +50,15 @@ Result<> AuditLog::write_line(std::string line) {
   if (wrote > 0 && static_cast<std::size_t>(wrote) < line.size()) {
     // The disk is full: take the torn line back, so that lines stay whole.
     off_t end = ::lseek(fd_, 0, SEEK_END);
-    if (end >= wrote && ::ftruncate(fd_, end - wrote) != 0) error = errno;
-    else error = ENOSPC;
+    if (end >= wrote && ::ftruncate(fd_, end - wrote) != 0)
+      error = errno;
+    else
+      error = ENOSPC;
     wrote = -1;
   }
   failed_ = wrote < 0 || ::fdatasync(fd_) != 0;
-  if (failed_) return fail(errno_error(wrote < 0 ? error : errno, "cannot write " + path_.string()));
+  if (failed_)
+    return fail(errno_error(wrote < 0 ? error : errno, "cannot write " + path_.string()));
   return {};
 }
 

@@ -30,7 +30,8 @@ Result<std::string> read_secret(const std::filesystem::path& path) {
   std::string secret(as_text(data));
   while (!secret.empty() && (secret.back() == '\n' || secret.back() == '\r')) secret.pop_back();
   if (secret.size() != 2 * kSecretBytes || !from_hex(secret))
-    return fail(Code::kInvalidInput, "{} holds no token of {} hex digits; delete it and start again to get a new one",
+    return fail(Code::kInvalidInput,
+                "{} holds no token of {} hex digits; delete it and start again to get a new one",
                 path.string(), 2 * kSecretBytes);
   return secret;
 }
@@ -71,12 +72,12 @@ Result<std::unique_ptr<Tokens>> Tokens::open(const std::filesystem::path& data_d
 
 Result<> Tokens::reload() {
   std::vector<Entry> entries;
-  entries.push_back({{std::string(kTokenFile), true},
-                     TRY(read_or_make_secret(data_dir_ / kTokenFile))});
+  entries.push_back(
+      { {std::string(kTokenFile), true}, TRY(read_or_make_secret(data_dir_ / kTokenFile)) });
   std::error_code ignored;
   if (std::filesystem::exists(data_dir_ / kReadTokenFile, ignored))
-    entries.push_back({{std::string(kReadTokenFile), false},
-                       TRY(read_secret(data_dir_ / kReadTokenFile))});
+    entries.push_back(
+        { {std::string(kReadTokenFile), false}, TRY(read_secret(data_dir_ / kReadTokenFile)) });
   std::lock_guard lock(mutex_);
   entries_ = std::move(entries);
   return {};
@@ -103,8 +104,8 @@ std::optional<http::Response> Gate::check(const http::Request& request, const Ro
   if (http::changes_state(request.method) && is_foreign_origin(request))
     return http::problem(403, "forbidden", "pages of another origin may not change anything here",
                          request.path);
-  bool is_open = route.scope == Scope::kPublic ||
-                 (route.scope == Scope::kRead && options_.reads_are_open);
+  bool is_open =
+      route.scope == Scope::kPublic || (route.scope == Scope::kRead && options_.reads_are_open);
   if (is_open) return std::nullopt;
   auto identity = tokens_.identify(request);
   if (!identity) return refuse(request, route);
@@ -127,12 +128,12 @@ std::optional<http::Response> Gate::refuse(const http::Request& request, const R
     count = ++failures.count;
   }
   if (count <= kLoggedFailures)
-    log::warn("request without a valid token",
-              {{"remote", request.remote}, {"route", route.pattern},
-               {"more_are_not_logged", count == kLoggedFailures}});
+    log::warn("request without a valid token", {{"remote", request.remote},
+                                                {"route", route.pattern},
+                                                {"more_are_not_logged", count == kLoggedFailures}});
   if (count > kMaxFailures)
-    return http::problem(429, "too_many_failures", "too many requests without a valid token; wait a minute",
-                         request.path);
+    return http::problem(429, "too_many_failures",
+                         "too many requests without a valid token; wait a minute", request.path);
   return http::problem(401, "unauthorized",
                        "send the header 'Authorization: Bearer TOKEN'; " + options_.token_hint,
                        request.path);

@@ -1,5 +1,6 @@
 // Who may call what: token files, bearer tokens, foreign origins, repeated failures.
-// Invariant: a token's value leaves this file only into its own file; logs and answers carry its name.
+// Invariant: a token's value leaves this file only into its own file; logs and answers carry its
+// name.
 #pragma once
 
 #include <filesystem>

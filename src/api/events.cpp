@@ -29,6 +29,7 @@ struct EventHub::Signal {
 
   void wake() {
     std::lock_guard lock(mutex);
+    if (awake) return;
     awake = true;
     changed.notify_one();
   }
@@ -59,20 +60,32 @@ std::size_t EventHub::subscribers() const {
   return signal_->subscribers;
 }
 
-std::optional<http::Response> EventHub::subscribe(const http::Request& request,
-                                                  const std::shared_ptr<http::EventStream>& stream) {
+// Nothing if what is given is no number.
+std::optional<std::uint64_t> EventHub::start_of(const http::Request& request) const {
   // A browser that reconnects keeps the URL, so the header is the newer of the two.
-  auto given = request.header("Last-Event-ID");
-  if (!given) given = request.query_param("after");
-  std::optional<std::uint64_t> after;
-  if (given && !(after = parse_id(*given)))
-    return http::problem(400, "invalid_input", "Last-Event-ID and after are numbers of events",
+  auto after = request.header("Last-Event-ID");
+  if (!after) after = request.query_param("after");
+  if (after) return parse_id(*after);
+  auto range = reader_.range();
+  auto back = request.query_param("last");
+  if (!back) return range.last;
+  auto count = parse_id(*back);
+  if (!count) return std::nullopt;
+  std::uint64_t kept = range.first <= range.last ? range.last - range.first + 1 : 0;
+  return range.last - std::min(*count, kept);
+}
+
+std::optional<http::Response> EventHub::subscribe(
+    const http::Request& request, const std::shared_ptr<http::EventStream>& stream) {
+  auto after = start_of(request);
+  if (!after)
+    return http::problem(400, "invalid_input", "Last-Event-ID, after and last are numbers",
                          request.path);
-  if (!after) after = reader_.range().last;
   {
     std::lock_guard lock(signal_->mutex);
     if (signal_->stopping || signal_->subscribers >= options_.max_subscribers)
-      return http::problem(503, "unavailable", "too many subscribers; try again later", request.path);
+      return http::problem(503, "unavailable", "too many subscribers; try again later",
+                           request.path);
     ++signal_->subscribers;
   }
   stream->on_close([signal = signal_] {

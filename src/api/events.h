@@ -1,5 +1,6 @@
 // /api/v1/events: the event log as Server-Sent Events, resumable by id, for many clients at once.
-// Invariant: a client sees ids without gap or repeat, or a `reset` event that says where it goes on.
+// Invariant: a client sees ids without gap or repeat, or a `reset` event that says where it goes
+// on.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +20,9 @@ class EventHub {
  public:
   struct Options {
     std::size_t max_subscribers = 256;
-    std::size_t batch_events = 256;            // read at once
-    std::size_t batch_bytes = 256u << 10;      // sent at once
-    std::size_t buffered_bytes = 64u << 10;    // a client with more than this waits its turn
+    std::size_t batch_events = 256;          // read at once
+    std::size_t batch_bytes = 256u << 10;    // sent at once
+    std::size_t buffered_bytes = 64u << 10;  // a client with more than this waits its turn
   };
 
   // One thread serves all; it starts here. `reader` must outlive the hub.
@@ -30,7 +31,8 @@ class EventHub {
   EventHub(const EventHub&) = delete;
   EventHub& operator=(const EventHub&) = delete;
 
-  // A StreamHandler: starts after Last-Event-ID, or ?after=, or with what comes next.
+  // A StreamHandler: starts after Last-Event-ID, or ?after=, or ?last= events back, or with what
+  // comes next.
   // Refuses an id that is no number (400) and clients above the bound (503). Thread-safe.
   std::optional<http::Response> subscribe(const http::Request& request,
                                           const std::shared_ptr<http::EventStream>& stream);
@@ -55,6 +57,7 @@ class EventHub {
     std::string frames;
   };
 
+  std::optional<std::uint64_t> start_of(const http::Request& request) const;
   void run();
   bool serve_all();
   bool serve(Subscriber& subscriber, std::optional<Batch>& batch);
@@ -63,8 +66,8 @@ class EventHub {
 
   chainstate::EventReader& reader_;
   const Options options_;
-  const std::shared_ptr<Signal> signal_;   // outlives the hub in callbacks of streams
-  std::vector<Subscriber> subscribers_;  // the thread's own
+  const std::shared_ptr<Signal> signal_;  // outlives the hub in callbacks of streams
+  std::vector<Subscriber> subscribers_;   // the thread's own
   std::thread thread_;
 };
 

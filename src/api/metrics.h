@@ -1,5 +1,6 @@
-// Metrics by name and labels, in Prometheus' text form. Hides the library: no other file includes it.
-// Invariant: label values come from a bounded set (route patterns, consumer names), never from input.
+// Metrics by name and labels, in Prometheus' text form. Hides the library: no other file includes
+// it. Invariant: label values come from a bounded set (route patterns, consumer names), never from
+// input.
 #pragma once
 
 #include <functional>
@@ -49,8 +50,9 @@ class Histogram {
   prometheus::Histogram* histogram_;
 };
 
-// Thread-safe. The same name and labels give the same metric again; a name used for another kind, or
-// not a Prometheus name, is a bug and fails a CHECK. Finding one costs locks and look-ups: keep it.
+// Thread-safe. The same name and labels give the same metric again; a name used for another kind,
+// or not a Prometheus name, is a bug and fails a CHECK. Finding one costs locks and look-ups: keep
+// it.
 class Metrics {
  public:
   Metrics();

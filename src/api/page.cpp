@@ -36,10 +36,11 @@ http::Response build() {
   response.content_type = "text/html; charset=utf-8";
   response.headers.push_back(
       {"Content-Security-Policy",
-       fmt::format("default-src 'none'; script-src {}; style-src {}; connect-src 'self'; img-src data:; "
-                   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-                   hash_between(text, "<script>", "</script>"),
-                   hash_between(text, "<style>", "</style>"))});
+       fmt::format(
+           "default-src 'none'; script-src {}; style-src {}; connect-src 'self'; img-src data:; "
+           "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+           hash_between(text, "<script>", "</script>"),
+           hash_between(text, "<style>", "</style>"))});
   response.shared_body = std::make_shared<const std::string>(std::move(text));
   return response;
 }

@@ -121,10 +121,11 @@ http::Router RouteTable::router() const {
       router.add_stream(route.pattern, route.stream);
       continue;
     }
-    router.add(route.method, route.pattern, [handler = route.handler](const http::Request& request) {
-      auto response = handler(request);
-      return response ? std::move(*response) : http::problem(response.error(), request.path);
-    });
+    router.add(
+        route.method, route.pattern, [handler = route.handler](const http::Request& request) {
+          auto response = handler(request);
+          return response ? std::move(*response) : http::problem(response.error(), request.path);
+        });
   }
   return router;
 }
@@ -135,8 +136,9 @@ std::string RouteTable::openapi(std::string_view version) const {
   JsonWriter json;
   json.begin_object().field("openapi", "3.1.0").key("info").begin_object();
   json.field("title", "Coffer").field("version", version);
-  json.field("description", "A ledger-state engine. On loopback reading is open; what changes state, "
-                            "and everything beyond loopback but /health, needs a token.");
+  json.field("description",
+             "A ledger-state engine. On loopback reading is open; what changes state, "
+             "and everything beyond loopback but /health, needs a token.");
   json.end_object().key("paths").begin_object();
   for (const auto& [path, routes] : by_path) {
     json.key(path).begin_object();

@@ -21,9 +21,9 @@ std::string_view name(Scope scope);
 
 struct Parameter {
   enum class In { kPath, kQuery, kHeader };
-  std::string name;
+  std::string name = {};
   In in = In::kQuery;
-  std::string description;
+  std::string description = {};
   std::string schema = R"({"type":"string"})";  // JSON Schema
   bool required = false;                        // those in the path always are
 };
@@ -31,17 +31,18 @@ struct Parameter {
 // An error becomes a problem document by the table in base/error.h.
 using Handler = std::function<Result<http::Response>(const http::Request&)>;
 
+// The initialisers let a declaration name only the fields it sets, without a warning.
 struct Route {
   http::Method method = http::Method::kGet;
-  std::string pattern;  // "/api/v1/utxos/{tx}/{index}"
-  std::string summary;
+  std::string pattern = {};  // "/api/v1/utxos/{tx}/{index}"
+  std::string summary = {};
   Scope scope = Scope::kRead;
-  std::vector<Parameter> parameters;
-  std::string response_schema;  // a name given to add_schema(); empty for other than JSON
+  std::vector<Parameter> parameters = {};
+  std::string response_schema = {};  // a name given to add_schema(); empty for other than JSON
   std::string content_type = "application/json";
-  std::string request_schema;  // likewise, for a JSON body
-  Handler handler;
-  http::StreamHandler stream;  // instead of `handler`
+  std::string request_schema = {};  // likewise, for a JSON body
+  Handler handler = nullptr;
+  http::StreamHandler stream = nullptr;  // instead of `handler`
 };
 
 // True if a call of the route needs a token that may write, and is audited.

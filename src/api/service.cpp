@@ -16,8 +16,11 @@ namespace coffer::api {
 
 struct Service::Impl {
   Impl(ServiceOptions o, Metrics& m, const Clock& c)
-      : options(std::move(o)), metrics(m), clock(c), audit_failures(m.counter(
-            "coffer_audit_failures_total", "State changes whose audit line could not be written")) {}
+      : options(std::move(o)),
+        metrics(m),
+        clock(c),
+        audit_failures(m.counter("coffer_audit_failures_total",
+                                 "State changes whose audit line could not be written")) {}
   ~Impl() { stop(std::chrono::milliseconds(5000)); }
 
   Result<> start();
@@ -48,8 +51,10 @@ struct Service::Impl {
 Result<> Service::Impl::start() {
   bool on_loopback = TRY(http::is_loopback_address(options.http.listen));
   if (!on_loopback && !options.http.tls && !options.behind_proxy)
-    return fail(Code::kUsage, "{} can be reached from other machines: set http.tls.cert and http.tls.key, "
-                              "or http.behind_proxy if a proxy in front does TLS", options.http.listen);
+    return fail(Code::kUsage,
+                "{} can be reached from other machines: set http.tls.cert and http.tls.key, "
+                "or http.behind_proxy if a proxy in front does TLS",
+                options.http.listen);
   tokens = TRY(Tokens::open(options.data_dir));
   audit = TRY(AuditLog::open(options.data_dir / "audit.log"));
   gate = std::make_unique<Gate>(
@@ -71,7 +76,8 @@ Result<> Service::Impl::start() {
   collect_id = metrics.on_collect([this](Metrics& m) {
     set_status_metrics(m, options.status());
     auto counts = server->counts();
-    m.gauge("coffer_http_connections", "Open connections").set(static_cast<double>(counts.connections));
+    m.gauge("coffer_http_connections", "Open connections")
+        .set(static_cast<double>(counts.connections));
     m.gauge("coffer_http_streams", "Open event streams").set(static_cast<double>(counts.streams));
   });
   return {};
@@ -124,11 +130,16 @@ void Service::Impl::add_events(RouteTable& to) {
   hub = std::make_unique<EventHub>(*options.events, options.event_limits);
   const char* number = R"({"type":"integer","minimum":0})";
   to.add({.pattern = "/api/v1/events",
-          .summary = "Blocks and rollbacks as Server-Sent Events: block, rollback, and reset when the "
-                     "id asked for is not kept",
+          .summary =
+              "Blocks and rollbacks as Server-Sent Events: block, rollback, and reset when the "
+              "id asked for is not kept",
           .parameters = {{.name = "after",
                           .in = Parameter::In::kQuery,
                           .description = "start after this event; without it, with what comes next",
+                          .schema = number},
+                         {.name = "last",
+                          .in = Parameter::In::kQuery,
+                          .description = "start this many events back, as far as they are kept",
                           .schema = number},
                          {.name = "Last-Event-ID",
                           .in = Parameter::In::kHeader,

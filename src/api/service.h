@@ -21,19 +21,20 @@ namespace coffer::api {
 struct ServiceOptions {
   std::filesystem::path data_dir;  // must exist; holds token, read-token and audit.log
   http::Options http;              // `before` and `after` are the service's own
-  // A reverse proxy in front does TLS. Then requests from loopback come from outside as well, so every
-  // route but /health needs a token.
+  // A reverse proxy in front does TLS. Then requests from loopback come from outside as well, so
+  // every route but /health needs a token.
   bool behind_proxy = false;
-  std::function<Status()> status;                 // called on workers; thread-safe, quick
-  chainstate::EventReader* events = nullptr;      // outlives the service; null leaves the route out
+  std::function<Status()> status;             // called on workers; thread-safe, quick
+  chainstate::EventReader* events = nullptr;  // outlives the service; null leaves the route out
   EventHub::Options event_limits;
   std::function<void(RouteTable&)> more_routes;  // of the modules
 };
 
 class Service {
  public:
-  // Serves as soon as this returns; `metrics` and `clock` outlive it. Errors: those of Server::start,
-  // Tokens::open and AuditLog::open; kUsage beyond loopback without TLS or behind_proxy.
+  // Serves as soon as this returns; `metrics` and `clock` outlive it. Errors: those of
+  // Server::start, Tokens::open and AuditLog::open; kUsage beyond loopback without TLS or
+  // behind_proxy.
   static Result<std::unique_ptr<Service>> start(ServiceOptions options, Metrics& metrics,
                                                 const Clock& clock);
   // Stops within 5 seconds if nobody did.
@@ -45,8 +46,8 @@ class Service {
   const std::string& address() const;
   std::string url() const;
 
-  // On SIGHUP: certificate, tokens and audit log anew. What cannot be read stays as it was; the first
-  // error is returned. Thread-safe.
+  // On SIGHUP: certificate, tokens and audit log anew. What cannot be read stays as it was; the
+  // first error is returned. Thread-safe.
   Result<> reload();
 
   // As Server::stop(). Idempotent.

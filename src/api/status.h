@@ -32,7 +32,8 @@ struct TotalsStatus {           // along the best chain up to the consumer's tip
   std::uint64_t inputs = 0;
   std::uint64_t outputs = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t rollbacks = 0;
+  std::uint64_t rollbacks = 0;  // since the process started
+  std::string digest;           // over all blocks and transactions up to the tip, in order
 };
 
 struct Status {

@@ -12,7 +12,9 @@ namespace json = boost::json;
 
 // Each struct names its fields once; writing, reading and the schema go over the same list.
 template <typename Visitor>
-void visit(Visitor& v, auto& tip) requires std::same_as<std::remove_cvref_t<decltype(tip)>, TipStatus> {
+void visit(Visitor& v, auto& tip)
+  requires std::same_as<std::remove_cvref_t<decltype(tip)>, TipStatus>
+{
   v("ordinal", tip.ordinal);
   v("number", tip.number);
   v("slot", tip.slot);
@@ -43,6 +45,8 @@ void visit(Visitor& v, auto& totals)
   v("outputs", totals.outputs);
   v("bytes", totals.bytes);
   v("rollbacks", totals.rollbacks);
+  v("digest", totals.digest);
+  v("digest", totals.digest);
 }
 
 template <typename Visitor>
@@ -82,11 +86,15 @@ struct Writer {
     write(value);
   }
   template <Scalar T>
-  void write(const T& value) { out.value(value); }
+  void write(const T& value) {
+    out.value(value);
+  }
   template <typename T>
   void write(const std::optional<T>& value) {
-    if (value) write(*value);
-    else out.null();
+    if (value)
+      write(*value);
+    else
+      out.null();
   }
   template <typename T>
   void write(const std::vector<T>& values) {
@@ -114,7 +122,9 @@ struct Reader {
   void read(const json::value& from, std::string& to) { to = from.as_string().c_str(); }
   void read(const json::value& from, bool& to) { to = from.as_bool(); }
   template <std::integral T>
-  void read(const json::value& from, T& to) { to = from.to_number<T>(); }
+  void read(const json::value& from, T& to) {
+    to = from.to_number<T>();
+  }
   template <typename T>
   void read(const json::value& from, std::optional<T>& to) {
     if (from.is_null()) return to.reset();
@@ -145,7 +155,9 @@ struct SchemaWriter {
   void describe(const std::string&) { out.raw(R"({"type":"string"})"); }
   void describe(bool) { out.raw(R"({"type":"boolean"})"); }
   template <std::integral T>
-  void describe(T) { out.raw(R"({"type":"integer","format":"int64"})"); }
+  void describe(T) {
+    out.raw(R"({"type":"integer","format":"int64"})");
+  }
   template <typename T>
   void describe(const std::optional<T>&) {
     out.begin_object().key("oneOf").begin_array();
@@ -223,7 +235,8 @@ void add_status_schemas(RouteTable& table) {
       R"("boolean"},"reasons":{"type":"array","items":{"type":"string"}},"halted":{"type":"array",)"
       R"("items":{"type":"object","required":["name","problem","repair"],"properties":{"name":)"
       R"({"type":"string"},"problem":{"type":"string"},"repair":{"type":"string"}}}}}})");
-  table.add_schema("Live", R"({"type":"object","required":["live"],"properties":{"live":{"const":true}}})");
+  table.add_schema("Live",
+                   R"({"type":"object","required":["live"],"properties":{"live":{"const":true}}})");
 }
 
 }  // namespace coffer::api

@@ -24,15 +24,18 @@ void set_status_metrics(Metrics& metrics, const Status& status) {
   const TotalsStatus& totals = status.totals;
   set("coffer_chain_blocks", "Blocks of the best chain", totals.blocks);
   set("coffer_chain_transactions", "Transactions of the best chain", totals.transactions);
-  set("coffer_chain_invalid_transactions", "Those that failed their scripts", totals.invalid_transactions);
+  set("coffer_chain_invalid_transactions", "Those that failed their scripts",
+      totals.invalid_transactions);
   set("coffer_chain_inputs", "Inputs spent along the best chain", totals.inputs);
   set("coffer_chain_outputs", "Outputs made along the best chain", totals.outputs);
   set("coffer_chain_bytes", "Bytes of the best chain's blocks", totals.bytes);
   set("coffer_rollbacks", "Rollbacks seen", totals.rollbacks);
   for (const ConsumerStatus& consumer : status.consumers) {
     Labels labels{{"consumer", consumer.name}};
-    set("coffer_consumer_behind_blocks", "Blocks between its tip and the chain's", consumer.behind, labels);
-    set("coffer_consumer_halted", "1 when it cannot follow", consumer.state == "halted" ? 1 : 0, labels);
+    set("coffer_consumer_behind_blocks", "Blocks between its tip and the chain's", consumer.behind,
+        labels);
+    set("coffer_consumer_halted", "1 when it cannot follow", consumer.state == "halted" ? 1 : 0,
+        labels);
   }
 }
 

@@ -1,4 +1,5 @@
-// Where tests find the data that is too large for the repository (the directory "shared/data" beside it).
+// Where tests find the data that is too large for the repository (the directory "shared/data"
+// beside it).
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,7 +11,8 @@
 
 namespace coffer {
 
-// $COFFER_SHARED/data, or else ../shared/data: tests run in the root of the project. Nothing if there is none.
+// $COFFER_SHARED/data, or else ../shared/data: tests run in the root of the project. Nothing if
+// there is none.
 inline std::optional<std::filesystem::path> shared_data() {
   const char* shared = ::getenv("COFFER_SHARED");
   const std::filesystem::path path =
@@ -27,14 +29,14 @@ inline bool shared_data_required() {
 
 }  // namespace coffer
 
-// Declares `variable` as the path of shared/data/`relative`. Without it the test fails if COFFER_REQUIRE_DATA=1,
-// and is skipped with a message otherwise. Only in the body of a test.
-#define COFFER_REQUIRE_DATA_OR_SKIP(variable, relative)                                         \
-  const std::filesystem::path variable =                                                        \
-      ::coffer::shared_data().value_or(std::filesystem::path("../shared/data")) / (relative);   \
-  if (!std::filesystem::exists(variable)) {                                                     \
-    if (::coffer::shared_data_required())                                                       \
-      FAIL() << variable << " is missing and COFFER_REQUIRE_DATA=1";                            \
-    GTEST_SKIP() << variable << " is missing; set COFFER_SHARED to the directory above data";   \
-  }                                                                                             \
+// Declares `variable` as the path of shared/data/`relative`. Without it the test fails if
+// COFFER_REQUIRE_DATA=1, and is skipped with a message otherwise. Only in the body of a test.
+#define COFFER_REQUIRE_DATA_OR_SKIP(variable, relative)                                       \
+  const std::filesystem::path variable =                                                      \
+      ::coffer::shared_data().value_or(std::filesystem::path("../shared/data")) / (relative); \
+  if (!std::filesystem::exists(variable)) {                                                   \
+    if (::coffer::shared_data_required())                                                     \
+      FAIL() << variable << " is missing and COFFER_REQUIRE_DATA=1";                          \
+    GTEST_SKIP() << variable << " is missing; set COFFER_SHARED to the directory above data"; \
+  }                                                                                           \
   static_assert(true, "wants a semicolon")

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
@@ -22,7 +23,8 @@ constexpr std::int64_t kWindowMs = 10'000;  // the rate is of this last stretch:
 constexpr std::size_t kBarCells = 20;
 
 std::string rate_text(double per_second) {
-  if (per_second >= 100) return with_thousands(static_cast<std::uint64_t>(per_second + 0.5));
+  if (per_second >= 100)
+    return with_thousands(static_cast<std::uint64_t>(std::llround(per_second)));
   return fmt::format("{:.1f}", per_second);
 }
 

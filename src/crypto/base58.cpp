@@ -34,7 +34,9 @@ void multiply_add(std::vector<std::uint32_t>& number, std::uint32_t factor, std:
   if (carry > 0) number.push_back(static_cast<std::uint32_t>(carry));
 }
 
-Hash256 checksum(ByteView payload) { return sha256d(payload); }
+Hash256 checksum(ByteView payload) {
+  return sha256d(payload);
+}
 
 }  // namespace
 

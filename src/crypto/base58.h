@@ -1,4 +1,5 @@
-// Base58 and Base58Check: addresses of Bitcoin before segwit, and Cardano's Byron addresses (plain).
+// Base58 and Base58Check: addresses of Bitcoin before segwit, and Cardano's Byron addresses
+// (plain).
 #pragma once
 
 #include <string>
@@ -16,8 +17,8 @@ inline constexpr std::size_t kMaxBase58Bytes = 1024;
 Result<std::string> base58_encode(ByteView data);
 Result<Bytes> base58_decode(std::string_view text);
 
-// The payload holds its version byte or bytes; the four bytes of checksum are added and taken off here.
-// Errors as above; kInvalidInput also for a wrong checksum.
+// The payload holds its version byte or bytes; the four bytes of checksum are added and taken off
+// here. Errors as above; kInvalidInput also for a wrong checksum.
 Result<std::string> base58check_encode(ByteView payload);
 Result<Bytes> base58check_decode(std::string_view text);
 

@@ -23,7 +23,8 @@ std::string text_of(const boost::json::value& value) {
   return std::string(value.as_string().c_str(), value.as_string().size());
 }
 
-// What Bitcoin Core takes for an address or a key, as the script or key in hex; nothing if it takes it for neither.
+// What Bitcoin Core takes for an address or a key, as the script or key in hex; nothing if it takes
+// it for neither.
 std::optional<std::string> interpret(std::string_view text) {
   if (const auto segwit = decode_segwit(text)) {
     if (segwit->hrp != "bc" && segwit->hrp != "tb" && segwit->hrp != "bcrt") return std::nullopt;
@@ -34,7 +35,8 @@ std::optional<std::string> interpret(std::string_view text) {
   if (!payload || payload->empty()) return std::nullopt;
   const unsigned version = payload->front();
   const ByteView body = ByteView(*payload).subspan(1);
-  if ((version == 0 || version == 111) && body.size() == 20) return "76a914" + to_hex(body) + "88ac";
+  if ((version == 0 || version == 111) && body.size() == 20)
+    return "76a914" + to_hex(body) + "88ac";
   if ((version == 5 || version == 196) && body.size() == 20) return "a914" + to_hex(body) + "87";
   const bool compressed = body.size() == 33 && body.back() == 1;
   if ((version == 128 || version == 239) && (body.size() == 32 || compressed))

@@ -136,8 +136,7 @@ Result<std::string> bech32_encode(Bech32Variant variant, std::string_view hrp, B
   }
   for (std::size_t i = 0; i < kChecksumLength; ++i) checksum.add(0);
   const std::uint32_t sum =
-      checksum.value() ^
-      (variant == Bech32Variant::kBech32m ? kBech32mConstant : kBech32Constant);
+      checksum.value() ^ (variant == Bech32Variant::kBech32m ? kBech32mConstant : kBech32Constant);
   for (std::size_t i = 0; i < kChecksumLength; ++i)
     text.push_back(kAlphabet[sum >> (5 * (kChecksumLength - 1 - i)) & 31]);
   return text;

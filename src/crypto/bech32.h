@@ -23,7 +23,8 @@ struct Bech32 {
 
 // All functions here are thread-safe and cost time linear in their input.
 
-// Errors: kInvalidInput with the position of the bad character or what is wrong; kTooLarge above max_length.
+// Errors: kInvalidInput with the position of the bad character or what is wrong; kTooLarge above
+// max_length.
 Result<Bech32> bech32_decode(std::string_view text, std::size_t max_length = kMaxBech32Bitcoin);
 // hrp in lower case, data of 5-bit values. Errors: kInvalidInput; kTooLarge above max_length.
 Result<std::string> bech32_encode(Bech32Variant variant, std::string_view hrp, ByteView data,
@@ -31,7 +32,8 @@ Result<std::string> bech32_encode(Bech32Variant variant, std::string_view hrp, B
 
 // Eight bits to five, the last group filled up with zero bits.
 Bytes to_base32(ByteView bytes);
-// Back again. Errors: kInvalidInput for a value above 31, five or more left-over bits, or such bits set.
+// Back again. Errors: kInvalidInput for a value above 31, five or more left-over bits, or such bits
+// set.
 Result<Bytes> from_base32(ByteView values);
 
 struct SegwitAddress {
@@ -40,8 +42,8 @@ struct SegwitAddress {
   Bytes program;             // 2 … 40 bytes; 20 or 32 for version 0
 };
 
-// Version 0 must be Bech32, later ones Bech32m. Whether the hrp belongs to the right network is for the
-// caller to say. Errors: kInvalidInput, kTooLarge.
+// Version 0 must be Bech32, later ones Bech32m. Whether the hrp belongs to the right network is for
+// the caller to say. Errors: kInvalidInput, kTooLarge.
 Result<SegwitAddress> decode_segwit(std::string_view text);
 Result<std::string> encode_segwit(std::string_view hrp, std::uint8_t version, ByteView program);
 

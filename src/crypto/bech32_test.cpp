@@ -35,32 +35,39 @@ void expect_valid(const std::string& text, Bech32Variant variant) {
 }
 
 TEST(Bech32, ValidTexts) {
-  for (const std::string& text : {
-           std::string("A12UEL5L"), std::string("a12uel5l"),
-           std::string("an83characterlonghumanreadablepartthatcontainsthenumber1andtheexcluded"
-                       "charactersbio1tt5tgs"),
-           std::string("abcdef1qpzry9x8gf2tvdw0s3jn54khce6mua7lmqqqxw"),
-           "11" + std::string(82, 'q') + "c8247j",
-           std::string("split1checkupstagehandshakeupstreamerranterredcaperred2y9e3w"),
-           std::string("?1ezyfcl")})
+  for (const std::string& text :
+       {std::string("A12UEL5L"), std::string("a12uel5l"),
+        std::string("an83characterlonghumanreadablepartthatcontainsthenumber1andtheexcluded"
+                    "charactersbio1tt5tgs"),
+        std::string("abcdef1qpzry9x8gf2tvdw0s3jn54khce6mua7lmqqqxw"),
+        "11" + std::string(82, 'q') + "c8247j",
+        std::string("split1checkupstagehandshakeupstreamerranterredcaperred2y9e3w"),
+        std::string("?1ezyfcl")})
     expect_valid(text, Bech32Variant::kBech32);
-  for (const std::string& text : {
-           std::string("A1LQFN3A"), std::string("a1lqfn3a"),
-           std::string("an83characterlonghumanreadablepartthatcontainsthetheexcludedcharactersbio"
-                       "andnumber11sg7hg6"),
-           std::string("abcdef1l7aum6echk45nj3s0wdvt2fg8x9yrzpqzd3ryx"),
-           "11" + std::string(82, 'l') + "ludsr8",
-           std::string("split1checkupstagehandshakeupstreamerranterredcaperredlc445v"),
-           std::string("?1v759aa")})
+  for (const std::string& text :
+       {std::string("A1LQFN3A"), std::string("a1lqfn3a"),
+        std::string("an83characterlonghumanreadablepartthatcontainsthetheexcludedcharactersbio"
+                    "andnumber11sg7hg6"),
+        std::string("abcdef1l7aum6echk45nj3s0wdvt2fg8x9yrzpqzd3ryx"),
+        "11" + std::string(82, 'l') + "ludsr8",
+        std::string("split1checkupstagehandshakeupstreamerranterredcaperredlc445v"),
+        std::string("?1v759aa")})
     expect_valid(text, Bech32Variant::kBech32m);
 }
 
 TEST(Bech32, InvalidTexts) {
   const Invalid cases[] = {
-      {"\x20" "1nwldj5", "position 0"},
-      {"\x7f" "1axkwrx", "position 0"},
-      {"\x80" "1eym55h", "position 0"},
-      {"an84characterslonghumanreadablepartthatcontainsthenumber1andtheexcludedcharactersbio1569pvx",
+      {"\x20"
+       "1nwldj5",
+       "position 0"},
+      {"\x7f"
+       "1axkwrx",
+       "position 0"},
+      {"\x80"
+       "1eym55h",
+       "position 0"},
+      {"an84characterslonghumanreadablepartthatcontainsthenumber1andtheexcludedcharactersbio1569pv"
+       "x",
        "at most 90"},
       {"pzry9x0s0muk", "no human-readable part"},
       {"1pzry9x0s0muk", "no human-readable part"},
@@ -70,10 +77,17 @@ TEST(Bech32, InvalidTexts) {
       {"A1G7SGD8", "wrong checksum"},
       {"10a06t8", "no human-readable part"},
       {"1qzzfhee", "no human-readable part"},
-      {"\x20" "1xj0phk", "position 0"},
-      {"\x7f" "1g6xzxy", "position 0"},
-      {"\x80" "1vctc34", "position 0"},
-      {"an84characterslonghumanreadablepartthatcontainsthetheexcludedcharactersbioandnumber11d6pts4",
+      {"\x20"
+       "1xj0phk",
+       "position 0"},
+      {"\x7f"
+       "1g6xzxy",
+       "position 0"},
+      {"\x80"
+       "1vctc34",
+       "position 0"},
+      {"an84characterslonghumanreadablepartthatcontainsthetheexcludedcharactersbioandnumber11d6pts"
+       "4",
        "at most 90"},
       {"qyrz8wqd2c9m", "no human-readable part"},
       {"1qyrz8wqd2c9m", "no human-readable part"},
@@ -156,7 +170,8 @@ TEST(Segwit, InvalidAddresses) {
 TEST(Bech32, CardanoAddressesMayBeLong) {
   // A base address of CIP 19's test vectors.
   const std::string text =
-      "addr1qx2fxv2umyhttkxyxp8x0dlpdt3k6cwng5pxj3jhsydzer3n0d3vllmyqwsx5wktcd8cc3sq835lu7drv2xwl2wywfg"
+      "addr1qx2fxv2umyhttkxyxp8x0dlpdt3k6cwng5pxj3jhsydzer3n0d3vllmyqwsx5wktcd8cc3sq835lu7drv2xwl2w"
+      "ywfg"
       "se35a3x";
   EXPECT_EQ(bech32_decode(text).error().code, Code::kTooLarge);
   const auto decoded = bech32_decode(text, kMaxBech32Cardano);
@@ -172,8 +187,7 @@ TEST(Bech32, CardanoAddressesMayBeLong) {
 RC_GTEST_PROP(Bech32, RoundTripAndOneWrongCharacter, (const Bytes& bytes)) {
   const Bytes values = to_base32(bytes);
   RC_ASSERT(from_base32(values).value() == bytes);
-  const auto variant =
-      *rc::gen::element(Bech32Variant::kBech32, Bech32Variant::kBech32m);
+  const auto variant = *rc::gen::element(Bech32Variant::kBech32, Bech32Variant::kBech32m);
   std::string text = bech32_encode(variant, "test", values, kMaxBech32Cardano).value();
   const auto decoded = bech32_decode(text, kMaxBech32Cardano);
   RC_ASSERT(decoded && decoded->variant == variant && decoded->data == values);

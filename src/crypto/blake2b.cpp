@@ -8,8 +8,8 @@
 namespace coffer::crypto {
 namespace {
 
-// sodium_init() chooses the fastest implementation for this processor; it may be called from any thread
-// and more than once.
+// sodium_init() chooses the fastest implementation for this processor; it may be called from any
+// thread and more than once.
 void ready() {
   static const bool initialised = sodium_init() >= 0;
   CHECK(initialised);
@@ -30,8 +30,12 @@ crypto_generichash_blake2b_state* state_at(std::uint8_t* bytes) {
 
 }  // namespace
 
-Hash256 blake2b_256(ByteView data) { return hash<Hash256>(data); }
-Hash224 blake2b_224(ByteView data) { return hash<Hash224>(data); }
+Hash256 blake2b_256(ByteView data) {
+  return hash<Hash256>(data);
+}
+Hash224 blake2b_224(ByteView data) {
+  return hash<Hash224>(data);
+}
 
 Blake2b256::Blake2b256() {
   static_assert(sizeof(crypto_generichash_blake2b_state) <= kStateBytes);

@@ -1,4 +1,5 @@
-// BLAKE2b with 32 and 28 byte digests, as Cardano uses it (ids of transactions and blocks; credentials).
+// BLAKE2b with 32 and 28 byte digests, as Cardano uses it (ids of transactions and blocks;
+// credentials).
 #pragma once
 
 #include "base/bytes.h"
@@ -9,7 +10,8 @@ namespace coffer::crypto {
 Hash256 blake2b_256(ByteView data);
 Hash224 blake2b_224(ByteView data);
 
-// Hashes bytes that do not lie in one piece. Not thread-safe; allocates nothing; not to be copied or moved.
+// Hashes bytes that do not lie in one piece. Not thread-safe; allocates nothing; not to be copied
+// or moved.
 class Blake2b256 {
  public:
   Blake2b256();

@@ -7,7 +7,8 @@
 
 namespace coffer::crypto {
 
-// Thread-safe, cannot fail. Pass the result of the bytes before to go on: crc32(b, crc32(a)) is crc32(a‖b).
+// Thread-safe, cannot fail. Pass the result of the bytes before to go on: crc32(b, crc32(a)) is
+// crc32(a‖b).
 std::uint32_t crc32(ByteView data, std::uint32_t previous = 0);
 
 }  // namespace coffer::crypto

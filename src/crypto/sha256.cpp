@@ -69,7 +69,9 @@ Hash256 hash_again(const State& first) {
 
 }  // namespace
 
-Hash256 sha256(ByteView data) { return digest_of(state_of(data)); }
+Hash256 sha256(ByteView data) {
+  return digest_of(state_of(data));
+}
 
 Hash256 sha256d(ByteView data) {
   if (data.size() == 64) {
@@ -117,13 +119,17 @@ void sha256d_pairs(std::uint8_t* out, const std::uint8_t* in, std::size_t pairs)
   ops().double_pairs(out, in, pairs);
 }
 
-bool sha256_available(Sha256Impl impl) { return ops_of(impl) != nullptr; }
+bool sha256_available(Sha256Impl impl) {
+  return ops_of(impl) != nullptr;
+}
 
 void sha256_force(std::optional<Sha256Impl> impl) {
   CHECK(!impl || sha256_available(*impl));
   forced.store(impl ? ops_of(*impl) : nullptr, std::memory_order_relaxed);
 }
 
-std::string_view sha256_active() { return ops().name; }
+std::string_view sha256_active() {
+  return ops().name;
+}
 
 }  // namespace coffer::crypto

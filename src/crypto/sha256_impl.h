@@ -33,7 +33,9 @@ alignas(16) inline constexpr std::array<std::uint32_t, 64> kSha256Rounds = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-constexpr std::uint32_t rotate_right(std::uint32_t x, int n) { return (x >> n) | (x << (32 - n)); }
+constexpr std::uint32_t rotate_right(std::uint32_t x, int n) {
+  return (x >> n) | (x << (32 - n));
+}
 constexpr std::uint32_t sigma0(std::uint32_t x) {
   return rotate_right(x, 7) ^ rotate_right(x, 18) ^ (x >> 3);
 }
@@ -56,7 +58,7 @@ alignas(16) inline constexpr std::array<std::uint32_t, 64> kPaddingAfter64 =
     padding_schedule_after_64_bytes();
 
 // Words 8 … 15 of a block whose first 32 bytes are a digest to be hashed again.
-alignas(16) inline constexpr std::array<std::uint32_t, 8> kPaddingAfter32 = {0x80000000, 0, 0, 0,
-                                                                             0, 0, 0, 32 * 8};
+alignas(16) inline constexpr std::array<std::uint32_t, 8> kPaddingAfter32 = {
+    0x80000000, 0, 0, 0, 0, 0, 0, 32 * 8};
 
 }  // namespace coffer::crypto::detail

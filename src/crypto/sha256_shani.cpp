@@ -1,6 +1,6 @@
 // SHA-256 with the SHA instructions of x86-64 processors.
-// Pairs run two at a time: one round instruction waits for the one before, and a second, independent hash fills
-// that wait.
+// Pairs run two at a time: one round instruction waits for the one before, and a second,
+// independent hash fills that wait.
 #include "crypto/sha256_impl.h"
 
 #if defined(__x86_64__)
@@ -52,8 +52,7 @@ COFFER_SHANI_INLINE __m128i swap_words(__m128i words) {
 
 COFFER_SHANI_INLINE void four_rounds(State& state, __m128i k_plus_w) {
   state.cdgh = _mm_sha256rnds2_epu32(state.cdgh, state.abef, k_plus_w);
-  state.abef =
-      _mm_sha256rnds2_epu32(state.abef, state.cdgh, _mm_shuffle_epi32(k_plus_w, 0x0E));
+  state.abef = _mm_sha256rnds2_epu32(state.abef, state.cdgh, _mm_shuffle_epi32(k_plus_w, 0x0E));
 }
 
 COFFER_SHANI_INLINE void add(State& state, State before) {
@@ -165,7 +164,9 @@ const Sha256Ops* sha256_shani() {
 #else
 
 namespace coffer::crypto::detail {
-const Sha256Ops* sha256_shani() { return nullptr; }
+const Sha256Ops* sha256_shani() {
+  return nullptr;
+}
 }  // namespace coffer::crypto::detail
 
 #endif

@@ -31,7 +31,9 @@ std::string request_bytes(Method method, const Url& url, const ClientOptions& op
 class Exchange {
  public:
   Exchange(const Url& url, const ClientOptions& options)
-      : url_(url), options_(options), deadline_(std::chrono::steady_clock::now() + options.timeout) {}
+      : url_(url),
+        options_(options),
+        deadline_(std::chrono::steady_clock::now() + options.timeout) {}
 
   Result<> connect() {
     error_code error;
@@ -69,7 +71,8 @@ class Exchange {
     for (;;) {
       std::size_t bytes = 0;
       error_code error = wait([&](auto done) {
-        auto space = buffer.prepare(std::min<std::size_t>(64u << 10, buffer.max_size() - buffer.size()));
+        auto space =
+            buffer.prepare(std::min<std::size_t>(64u << 10, buffer.max_size() - buffer.size()));
         transport_->read_some(space, [done, &bytes](error_code e, std::size_t n) mutable {
           bytes = n;
           done(e, n);
@@ -87,7 +90,8 @@ class Exchange {
         if (error && error != beast_http::error::need_more) return garbled(error);
       }
       if (ended && !parser.is_done()) {
-        if (!parser.got_some()) return fail(Code::kUnavailable, "{} closed the connection", url_.authority);
+        if (!parser.got_some())
+          return fail(Code::kUnavailable, "{} closed the connection", url_.authority);
         error = {};
         parser.put_eof(error);
         if (error) return garbled(error);
@@ -122,8 +126,10 @@ class Exchange {
     ::SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
     context->set_verify_mode(asio::ssl::verify_peer);
     error_code error;
-    if (options_.ca_file.empty()) context->set_default_verify_paths(error);
-    else context->load_verify_file(options_.ca_file.string(), error);
+    if (options_.ca_file.empty())
+      context->set_default_verify_paths(error);
+    else
+      context->load_verify_file(options_.ca_file.string(), error);
     if (error)
       return fail(Code::kNotFound, "cannot read the certificates in {}: {}",
                   options_.ca_file.string(), error.message());

@@ -20,8 +20,8 @@ struct ClientOptions {
 };
 
 // One request on a connection of its own; redirects are not followed. Any status is a value.
-// Errors: kInvalidInput (URL), kUnavailable (refused, no such host, TLS, cut in the middle), kTimeout,
-// kTooLarge, kCorrupt (the answer is not HTTP), kNotFound (ca_file). Thread-safe.
+// Errors: kInvalidInput (URL), kUnavailable (refused, no such host, TLS, cut in the middle),
+// kTimeout, kTooLarge, kCorrupt (the answer is not HTTP), kNotFound (ca_file). Thread-safe.
 Result<Response> request(Method method, std::string_view url, const ClientOptions& options = {});
 
 inline Result<Response> get(std::string_view url, const ClientOptions& options = {}) {

@@ -14,8 +14,8 @@ class EventStream {
 
   // Everything here is thread-safe and returns at once. The stream may outlive its server.
 
-  // Queues a frame (with its empty line). False once the stream is closed; also when the frame would
-  // exceed the buffer, and then the client is dropped.
+  // Queues a frame (with its empty line). False once the stream is closed; also when the frame
+  // would exceed the buffer, and then the client is dropped.
   virtual bool send(std::string_view frame) = 0;
 
   // Ends the answer after what is queued.

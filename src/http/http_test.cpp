@@ -82,9 +82,10 @@ TEST(Json, is_valid_whatever_the_bytes) {
   json.begin_object().field("a", 1).field("b", "x\"\\\n\x01").key("c").begin_array();
   json.value(true).null().value("\xc3\xa9\xff\xed\xa0\x80").begin_object().end_object();
   json.value(std::uint64_t{18446744073709551615u}).end_array().end_object();
-  EXPECT_EQ(json.take(),
-            "{\"a\":1,\"b\":\"x\\\"\\\\\\n\\u0001\",\"c\":[true,null,\"\xc3\xa9\\ufffd\\ufffd\\ufffd"
-            "\\ufffd\",{},18446744073709551615]}");
+  EXPECT_EQ(
+      json.take(),
+      "{\"a\":1,\"b\":\"x\\\"\\\\\\n\\u0001\",\"c\":[true,null,\"\xc3\xa9\\ufffd\\ufffd\\ufffd"
+      "\\ufffd\",{},18446744073709551615]}");
 }
 
 Response nothing(const Request&) {

@@ -47,8 +47,8 @@ class Router {
 
   struct Match {
     const Route* route = nullptr;
-    Fields params;          // decoded
-    std::string allow;      // set when the path is known but the method is not: 405
+    Fields params;           // decoded
+    std::string allow;       // set when the path is known but the method is not: 405
     bool malformed = false;  // a bad escape in a parameter: 400
   };
   // `raw_path` is not decoded, so that an encoded '/' stays inside its segment. A HEAD without a

@@ -26,7 +26,8 @@ constexpr std::uint64_t kMaxPemBytes = 1u << 20;
 Result<tcp::endpoint> parse_listen(const std::string& listen) {
   auto parsed = parse_host_port(listen);
   if (!parsed || !parsed->port)
-    return fail(Code::kUsage, "cannot listen on '{}'; give address:port, e.g. 127.0.0.1:8080 or [::1]:8080",
+    return fail(Code::kUsage,
+                "cannot listen on '{}'; give address:port, e.g. 127.0.0.1:8080 or [::1]:8080",
                 listen);
   if (parsed->host == "localhost") parsed->host = "127.0.0.1";
   error_code error;
@@ -42,18 +43,20 @@ Result<TlsContext> load_tls(const TlsFiles& files) {
   Bytes key = TRY_IN("TLS key", read_file(files.key, kMaxPemBytes));
   auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
   error_code error;
-  context->set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_compression |
-                           asio::ssl::context::single_dh_use, error);
+  context->set_options(asio::ssl::context::default_workarounds |
+                           asio::ssl::context::no_compression | asio::ssl::context::single_dh_use,
+                       error);
   ::SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
   // Without this OpenSSL would ask for a passphrase on the terminal.
   context->set_password_callback([](std::size_t, auto) { return std::string(); }, error);
   context->use_certificate_chain(asio::buffer(cert), error);
   if (error)
-    return fail(Code::kInvalidInput, "{} holds no PEM certificate: {}", files.cert.string(), error.message());
+    return fail(Code::kInvalidInput, "{} holds no PEM certificate: {}", files.cert.string(),
+                error.message());
   context->use_private_key(asio::buffer(key), asio::ssl::context::pem, error);
   if (error)
-    return fail(Code::kInvalidInput, "{} is not the unencrypted PEM key of {}: {}", files.key.string(),
-                files.cert.string(), error.message());
+    return fail(Code::kInvalidInput, "{} is not the unencrypted PEM key of {}: {}",
+                files.key.string(), files.cert.string(), error.message());
   return context;
 }
 
@@ -66,7 +69,8 @@ std::string to_text(const tcp::endpoint& endpoint) {
 }  // namespace
 
 Result<bool> is_loopback_address(const std::string& listen) {
-  return TRY(parse_listen(listen)).address().is_loopback();
+  return TRY(parse_listen(listen))
+  .address().is_loopback();
 }
 
 struct Server::Impl {
@@ -116,8 +120,8 @@ Result<> Server::Impl::open() {
   address = to_text(local);
 
   const Limits& limits = context.options.limits;
-  auto shortest = std::min({limits.request_time, limits.idle_time, limits.write_time,
-                            limits.stream_keep_alive});
+  auto shortest = std::min(
+      {limits.request_time, limits.idle_time, limits.write_time, limits.stream_keep_alive});
   tick_every = std::clamp(shortest / 4, milliseconds(5), milliseconds(250));
   context.on_closed = [this] { update_counts(); };
   accept();
@@ -154,8 +158,10 @@ void Server::Impl::on_accept(error_code error, tcp::socket socket) {
   auto session = std::make_shared<Session>(context, std::move(socket), std::move(current));
   context.sessions.insert(session);
   update_counts();
-  if (open >= bound) session->turn_away();
-  else session->start();
+  if (open >= bound)
+    session->turn_away();
+  else
+    session->start();
 }
 
 // One timer for all connections: far cheaper than one each, and late by a quarter at most.
@@ -182,7 +188,8 @@ void Server::Impl::stop(milliseconds timeout) {
   if (stopped || !io_thread.joinable()) return;
   stopped = true;
   auto for_all = [this](auto action) {
-    std::vector<std::shared_ptr<Session>> sessions(context.sessions.begin(), context.sessions.end());
+    std::vector<std::shared_ptr<Session>> sessions(context.sessions.begin(),
+                                                   context.sessions.end());
     for (auto& session : sessions) action(*session);
   };
   auto begun = std::make_shared<bool>(false);

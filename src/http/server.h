@@ -1,5 +1,6 @@
-// An HTTP/1.1 server: one I/O thread, a bounded pool of workers for the handlers, a bound on everything.
-// Invariant: whatever bytes a client sends, or how slowly, costs at most what Limits allows.
+// An HTTP/1.1 server: one I/O thread, a bounded pool of workers for the handlers, a bound on
+// everything. Invariant: whatever bytes a client sends, or how slowly, costs at most what Limits
+// allows.
 #pragma once
 
 #include <chrono>
@@ -27,8 +28,8 @@ struct Limits {
   std::size_t connections = 1024;        // → 503, then closed
   std::size_t requests_per_connection = 10'000;
   std::size_t workers = 4;
-  std::size_t queued_requests = 256;             // waiting for a worker; → 503
-  std::size_t stream_buffer_bytes = 1u << 20;    // per stream; above it the client is dropped
+  std::size_t queued_requests = 256;               // waiting for a worker; → 503
+  std::size_t stream_buffer_bytes = 1u << 20;      // per stream; above it the client is dropped
   std::chrono::milliseconds request_time{10'000};  // from first to last byte of a request; → 408
   std::chrono::milliseconds idle_time{60'000};     // between requests
   std::chrono::milliseconds write_time{30'000};    // for one answer, or one piece of a stream
@@ -37,7 +38,7 @@ struct Limits {
 
 struct Finished {
   int status = 0;
-  std::uint64_t bytes = 0;  // of the body
+  std::uint64_t bytes = 0;                // of the body
   std::chrono::microseconds duration{0};  // from the whole request read to the answer ready
 };
 
@@ -59,8 +60,8 @@ Result<bool> is_loopback_address(const std::string& listen);
 
 class Server {
  public:
-  // Serves as soon as this returns. Errors: kUsage (address), kUnavailable (port in use, permission),
-  // kNotFound and kInvalidInput (TLS files).
+  // Serves as soon as this returns. Errors: kUsage (address), kUnavailable (port in use,
+  // permission), kNotFound and kInvalidInput (TLS files).
   static Result<std::unique_ptr<Server>> start(Options options, Router router);
 
   // Stops within 5 seconds if nobody did.
@@ -78,7 +79,8 @@ class Server {
   Result<> reload_tls();
 
   // No new connections; requests in flight are answered and streams ended, within the timeout; then
-  // the rest is cut. Returns when no handler runs any more. Thread-safe, idempotent; not from a handler.
+  // the rest is cut. Returns when no handler runs any more. Thread-safe, idempotent; not from a
+  // handler.
   void stop(std::chrono::milliseconds timeout);
 
   struct Counts {

@@ -6,6 +6,7 @@
 #include <boost/asio/post.hpp>
 
 #include "base/log.h"
+#include "http/admission.h"
 #include "http/wire.h"
 
 namespace coffer::http {
@@ -126,7 +127,9 @@ void Session::read_some() {
 
 void Session::on_read(error_code error, std::size_t bytes) {
   switch (state_) {
-    case State::kIdle: set_state(State::kReading, limits_.request_time); [[fallthrough]];
+    case State::kIdle:
+      set_state(State::kReading, limits_.request_time);
+      [[fallthrough]];
     case State::kReading:
       if (error) return close();
       buffer_.commit(bytes);
@@ -136,7 +139,8 @@ void Session::on_read(error_code error, std::size_t bytes) {
     case State::kLingering:
       lingered_bytes_ += bytes;
       return error || lingered_bytes_ > kLingerBytes ? close() : read_some();
-    default: return;  // cancelled
+    default:
+      return;  // cancelled
   }
 }
 
@@ -165,11 +169,13 @@ void Session::continue_or_read() {
 
 void Session::refuse_malformed(error_code error) {
   if (error == beast_http::error::header_limit)
-    return answer_now(problem(431, "header_too_large", fmt::format("the headers have more than {} "
-                                                                   "bytes", limits_.header_bytes)));
+    return answer_now(problem(431, "header_too_large",
+                              fmt::format("the headers have more than {} "
+                                          "bytes",
+                                          limits_.header_bytes)));
   if (error == beast_http::error::body_limit)
-    return answer_now(problem(413, "too_large", fmt::format("the body has more than {} bytes",
-                                                            limits_.body_bytes)));
+    return answer_now(problem(413, "too_large",
+                              fmt::format("the body has more than {} bytes", limits_.body_bytes)));
   if (error == beast_http::error::bad_version)
     return answer_now(problem(505, "http_version", "only HTTP/1.0 and HTTP/1.1 are spoken here"));
   answer_now(problem(400, "invalid_input", "malformed request: " + error.message()));
@@ -177,67 +183,40 @@ void Session::refuse_malformed(error_code error) {
 
 // ---- handling
 
-std::optional<Response> Session::accept_request() {
+// Takes the message over into request_; an answer if no handler may see it.
+std::optional<Response> Session::take_request() {
   auto& message = parser_->get();
   keep_alive_ = message.keep_alive() && ++requests_ < limits_.requests_per_connection;
   request_ = {};
   request_.remote = remote_;
   request_.is_loopback = is_loopback_;
   request_.body = std::move(message.body());
-  std::size_t hosts = 0;
-  for (const auto& field : message) {
-    hosts += field.name() == beast_http::field::host ? 1 : 0;
+  for (const auto& field : message)
     request_.headers.push_back(
         {std::string(to_view(field.name_string())), std::string(to_view(field.value()))});
-  }
-  auto target = parse_target(to_view(message.target()));
-  if (!target) return problem(400, "invalid_input", "malformed request target");
-  auto path = percent_decode(target->path);
-  auto query = parse_query(target->query);
-  if (!path || !query) return problem(400, "invalid_input", "malformed escape in the target");
-  request_.path = std::move(*path);
-  request_.query = std::move(*query);
-  if (hosts > 1 || (hosts == 0 && message.version() >= 11))
-    return problem(400, "invalid_input", "exactly one Host header is needed", request_.path);
-  std::string_view host = target->authority;
-  if (host.empty() && hosts == 1) host = to_view(message[beast_http::field::host]);
-  if (hosts == 1 && !context_.hosts.allows(host))
-    return problem(403, "forbidden", "this server does not answer to that Host; the setting "
-                                     "http.allowed_hosts names those it does", request_.path);
-  auto method = parse_method(to_view(message.method_string()));
-  auto match = context_.router.match(method, target->path);
-  if (method) request_.method = *method;
-  if (match.malformed) return problem(400, "invalid_input", "malformed path", request_.path);
-  if (!match.allow.empty()) {
-    auto refused = problem(405, "method_not_allowed", "allowed: " + match.allow, request_.path);
-    refused.headers.push_back({"Allow", match.allow});
-    return refused;
-  }
-  if (match.route == nullptr) return problem(404, "not_found", "no such route", request_.path);
-  request_.path_params = std::move(match.params);
-  route_ = match.route;
-  return std::nullopt;
+  RequestLine line{to_view(message.method_string()), to_view(message.target()), message.version()};
+  Admission admission = admit(line, context_.hosts, context_.router, request_);
+  route_ = admission.route;
+  return std::move(admission.refused);
 }
 
 void Session::dispatch() {
   received_ = now();
-  route_ = nullptr;
-  if (auto refused = accept_request()) {
-    bool keep = keep_alive_;
+  if (auto refused = take_request()) {
     response_ = std::move(*refused);
     report(nullptr, response_);
-    keep_alive_ = keep && response_.status != 400;
+    keep_alive_ = keep_alive_ && response_.status != 400;
     return write_response();
   }
   state_ = State::kHandling;
   opens_stream_ = false;
   if (route_->stream && request_.method == Method::kGet) {
-    stream_ = std::make_shared<StreamBuffer>(
-        limits_.stream_buffer_bytes, [weak = weak_from_this(), &io = context_.io] {
-          asio::post(io, [weak] {
-            if (auto self = weak.lock()) self->pump_stream();
-          });
-        });
+    stream_ = std::make_shared<StreamBuffer>(limits_.stream_buffer_bytes,
+                                             [weak = weak_from_this(), &io = context_.io] {
+                                               asio::post(io, [weak] {
+                                                 if (auto self = weak.lock()) self->pump_stream();
+                                               });
+                                             });
   }
   if (context_.pool.try_submit([self = shared_from_this()] { self->handle(); })) return;
   response_ = problem(503, "unavailable", "too many requests are waiting; try again soon");
@@ -257,8 +236,10 @@ void Session::handle() {
   report(&route_->info, response_);
   asio::post(context_.io, [self = shared_from_this()] {
     if (self->state_ != State::kHandling) return;  // cut while the handler ran
-    if (self->opens_stream_) self->start_stream();
-    else self->write_response();
+    if (self->opens_stream_)
+      self->start_stream();
+    else
+      self->write_response();
   });
 }
 
@@ -357,12 +338,15 @@ void Session::start_stream() {
 void Session::pump_stream() {
   if (state_ != State::kStreaming) return;
   switch (stream_->take(stream_out_, stream_writing_)) {
-    case StreamBuffer::Next::kNothing: return;
-    case StreamBuffer::Next::kFinish: return close();
+    case StreamBuffer::Next::kNothing:
+      return;
+    case StreamBuffer::Next::kFinish:
+      return close();
     case StreamBuffer::Next::kDrop:
       log::info("slow stream dropped", {{"remote", remote_}, {"route", route_->info.pattern}});
       return close();
-    case StreamBuffer::Next::kWrite: break;
+    case StreamBuffer::Next::kWrite:
+      break;
   }
   stream_writing_ = true;
   deadline_ = now() + limits_.write_time;

@@ -36,7 +36,7 @@ struct Context {
   std::unordered_set<std::shared_ptr<Session>> sessions;
   std::size_t streams = 0;
   bool stopping = false;
-  std::string date;                // of now, to the second
+  std::string date;                 // of now, to the second
   std::function<void()> on_closed;  // after each connection that has gone
   // Last, so that its threads end before what they use.
   WorkerPool pool{options.limits.workers, options.limits.queued_requests};
@@ -56,7 +56,16 @@ class Session : public std::enable_shared_from_this<Session> {
   void close();
 
  private:
-  enum class State { kHandshake, kIdle, kReading, kHandling, kWriting, kStreaming, kLingering, kClosed };
+  enum class State {
+    kHandshake,
+    kIdle,
+    kReading,
+    kHandling,
+    kWriting,
+    kStreaming,
+    kLingering,
+    kClosed
+  };
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
 
   void set_state(State state, std::chrono::milliseconds time);
@@ -67,8 +76,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void continue_or_read();
   void refuse_malformed(error_code error);
 
-  // Fills request_; an answer if it is refused before a handler sees it.
-  std::optional<Response> accept_request();
+  std::optional<Response> take_request();
   void dispatch();
   void handle();
   Response run_handler();

@@ -1,5 +1,5 @@
-// The EventStream of one connection: frames from any thread in, one string at a time out to the socket.
-// Invariant: after end() nothing of the server is touched, so a stream may outlive it.
+// The EventStream of one connection: frames from any thread in, one string at a time out to the
+// socket. Invariant: after end() nothing of the server is touched, so a stream may outlive it.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,8 @@ namespace coffer::http {
 
 class StreamBuffer final : public EventStream {
  public:
-  // `schedule` asks the I/O thread to call take(); it is called with the lock held, so it only posts.
+  // `schedule` asks the I/O thread to call take(); it is called with the lock held, so it only
+  // posts.
   StreamBuffer(std::size_t limit, std::function<void()> schedule);
 
   bool send(std::string_view frame) override;

@@ -26,14 +26,16 @@ struct Streams {
 
   Router router() {
     Router router;
-    router.add_stream("/events", [this](const Request& request, const std::shared_ptr<EventStream>& stream)
-                                     -> std::optional<Response> {
-      if (request.query_param("refuse")) return problem(503, "unavailable", "full");
-      stream->on_close([this] { ++closed; });
-      std::lock_guard lock(mutex);
-      open.push_back(stream);
-      return std::nullopt;
-    });
+    router.add_stream(
+        "/events",
+        [this](const Request& request,
+               const std::shared_ptr<EventStream>& stream) -> std::optional<Response> {
+          if (request.query_param("refuse")) return problem(503, "unavailable", "full");
+          stream->on_close([this] { ++closed; });
+          std::lock_guard lock(mutex);
+          open.push_back(stream);
+          return std::nullopt;
+        });
     return router;
   }
   std::shared_ptr<EventStream> wait_for(std::size_t n) {
@@ -45,12 +47,6 @@ struct Streams {
     return open.at(n - 1);
   }
 };
-
-Options any_port() {
-  Options options;
-  options.listen = "127.0.0.1:0";
-  return options;
-}
 
 TEST(Stream, delivers_frames_and_keep_alives) {
   Streams streams;
@@ -125,8 +121,10 @@ TEST(Stream, a_reader_that_waits_for_drained_is_never_dropped) {
   std::string frame = "data: " + std::string(4000, 'x') + "\n\n";
   stream->on_drained([&, weak = std::weak_ptr(stream)] {
     auto self = weak.lock();
-    if (self && ++n <= 1000) self->send(frame);
-    else if (self) self->close();
+    if (self && ++n <= 1000)
+      self->send(frame);
+    else if (self)
+      self->close();
   });
   stream->send(frame);
   EXPECT_EQ(count(client.read_all(), "data: "), 1001u);

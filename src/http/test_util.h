@@ -1,7 +1,9 @@
-// For the tests of http and api: a socket that says exactly what it is told, and servers on any port.
+// For the tests of http and api: a socket that says exactly what it is told, and servers on any
+// port.
 #pragma once
 
 #include <arpa/inet.h>
+#include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -49,12 +51,17 @@ class RawClient {
 
   // Reads until `text` has come or the server closes; returns everything so far.
   const std::string& read_until(std::string_view text) {
-    while (received_.find(text) == std::string::npos && read_some()) {}
+    std::size_t from = 0;  // what was searched already is not searched again
+    while (received_.find(text, from) == std::string::npos) {
+      from = received_.size() > text.size() ? received_.size() - text.size() : 0;
+      if (!read_some()) break;
+    }
     return received_;
   }
   // Reads until the server closes.
   const std::string& read_all() {
-    while (read_some()) {}
+    while (read_some()) {
+    }
     return received_;
   }
   // What has come so far, without what is dropped now.
@@ -84,6 +91,43 @@ class RawClient {
   std::string received_;
   bool closed_by_server_ = false;
 };
+
+inline Options any_port() {
+  Options options;
+  options.listen = "127.0.0.1:0";
+  return options;
+}
+
+inline Router echo_router() {
+  Router router;
+  router.add(Method::kGet, "/hello/{name}", [](const Request& request) {
+    return text_response("hello " + std::string(*request.path_param("name")));
+  });
+  router.add(Method::kPost, "/echo",
+             [](const Request& request) { return text_response("body=" + request.body); });
+  router.add(Method::kGet, "/query", [](const Request& request) {
+    return text_response(std::string(request.query_param("q").value_or("none")) +
+                         (request.is_loopback ? " loopback" : " remote"));
+  });
+  router.add(Method::kGet, "/throws", [](const Request&) -> Response { throw std::bad_alloc(); });
+  router.add(Method::kGet, "/page", [](const Request&) {
+    Response page;
+    page.content_type = "text/html; charset=utf-8";
+    page.shared_body = std::make_shared<const std::string>("<p>hi</p>");
+    return page;
+  });
+  return router;
+}
+
+inline std::unique_ptr<Server> serve(Options options, Router router = echo_router()) {
+  auto server = Server::start(std::move(options), std::move(router));
+  if (!server) ADD_FAILURE() << server.error().message;
+  return server ? std::move(*server) : nullptr;
+}
+
+inline int status_of(std::string_view answer) {
+  return answer.size() > 12 ? std::atoi(std::string(answer.substr(9, 3)).c_str()) : 0;
+}
 
 inline std::string get_request(std::string_view target, std::string_view more_headers = {}) {
   return fmt::format("GET {} HTTP/1.1\r\nHost: localhost\r\n{}\r\n", target, more_headers);

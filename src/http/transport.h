@@ -32,14 +32,18 @@ class Transport {
 
   template <typename Handler>
   void read_some(asio::mutable_buffer buffer, Handler handler) {
-    if (tls_) tls_->async_read_some(buffer, std::move(handler));
-    else socket_.async_read_some(buffer, std::move(handler));
+    if (tls_)
+      tls_->async_read_some(buffer, std::move(handler));
+    else
+      socket_.async_read_some(buffer, std::move(handler));
   }
 
   template <typename Buffers, typename Handler>
   void write(const Buffers& buffers, Handler handler) {
-    if (tls_) asio::async_write(*tls_, buffers, std::move(handler));
-    else asio::async_write(socket_, buffers, std::move(handler));
+    if (tls_)
+      asio::async_write(*tls_, buffers, std::move(handler));
+    else
+      asio::async_write(socket_, buffers, std::move(handler));
   }
 
   void close() {

@@ -153,8 +153,7 @@ Result<Url> parse_url(std::string_view text) {
   return url;
 }
 
-HostList::HostList(const std::vector<std::string>& more)
-    : hosts_{"localhost", "127.0.0.1", "::1"} {
+HostList::HostList(const std::vector<std::string>& more) : hosts_{"localhost", "127.0.0.1", "::1"} {
   for (const std::string& entry : more) {
     auto parsed = parse_host_port(entry);
     // A bare IPv6 address has no port to take off.

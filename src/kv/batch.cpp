@@ -5,7 +5,9 @@ namespace coffer::kv {
 namespace {
 
 // RocksDB refuses a change only if its key or value has 4 GiB or more, which the contract forbids.
-void done(const rocksdb::Status& status) { CHECK(status.ok()); }
+void done(const rocksdb::Status& status) {
+  CHECK(status.ok());
+}
 
 }  // namespace
 
@@ -23,8 +25,14 @@ void Batch::del(Column column, ByteView key) {
 void Batch::del_range(Column column, ByteView begin, ByteView end) {
   done(rep_->changes.DeleteRange(family(column.handle_), slice(begin), slice(end)));
 }
-std::size_t Batch::count() const { return rep_->changes.Count(); }
-std::size_t Batch::size_bytes() const { return rep_->changes.GetDataSize(); }
-void Batch::clear() { rep_->changes.Clear(); }
+std::size_t Batch::count() const {
+  return rep_->changes.Count();
+}
+std::size_t Batch::size_bytes() const {
+  return rep_->changes.GetDataSize();
+}
+void Batch::clear() {
+  rep_->changes.Clear();
+}
 
 }  // namespace coffer::kv

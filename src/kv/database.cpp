@@ -23,8 +23,8 @@ Error refused(DatabaseImpl& impl) {
   return error;
 }
 
-// RocksDB goes read-only after most failures and recovers from some on its own. Coffer always stops: only a restart
-// shows which of the writes around a failure reached the disk.
+// RocksDB goes read-only after most failures and recovers from some on its own. Coffer always
+// stops: only a restart shows which of the writes around a failure reached the disk.
 Error failed(DatabaseImpl& impl, const rocksdb::Status& status, std::string_view what) {
   Error error = to_error(status, what);
   const std::scoped_lock lock(impl.failure_mutex);
@@ -142,7 +142,8 @@ Result<> Database::checkpoint(const std::filesystem::path& directory) {
   const std::unique_ptr<rocksdb::Checkpoint> maker(made);
   if (status.ok()) status = maker->CreateCheckpoint(directory.string());
   if (!status.ok())
-    return fail(to_error(status, fmt::format("cannot make a checkpoint in {}", directory.string())));
+    return fail(
+        to_error(status, fmt::format("cannot make a checkpoint in {}", directory.string())));
   return {};
 }
 
@@ -175,7 +176,11 @@ std::optional<std::string> Database::property(Column column, std::string_view na
   return value;
 }
 
-bool Database::read_only() const { return impl_->options.read_only; }
-const std::filesystem::path& Database::path() const { return impl_->options.path; }
+bool Database::read_only() const {
+  return impl_->options.read_only;
+}
+const std::filesystem::path& Database::path() const {
+  return impl_->options.path;
+}
 
 }  // namespace coffer::kv

@@ -21,9 +21,9 @@ enum class Compression : std::uint8_t { kNone, kLz4, kZstd };
 // How one column family is used. May differ from one opening to the next.
 struct ColumnOptions {
   std::string name;
-  bool point_lookups = false;     // keys are mostly fetched one by one, and often not there
-  std::size_t prefix_bytes = 0;   // scans stay within keys that share so many first bytes; 0 = none
-  unsigned bloom_bits = 10;       // per key; 0 = no filter
+  bool point_lookups = false;    // keys are mostly fetched one by one, and often not there
+  std::size_t prefix_bytes = 0;  // scans stay within keys that share so many first bytes; 0 = none
+  unsigned bloom_bits = 10;      // per key; 0 = no filter
   Compression compression = Compression::kZstd;
   std::uint64_t write_buffer_bytes = 64u << 20;
 };
@@ -33,9 +33,9 @@ struct DatabaseOptions {
   std::vector<ColumnOptions> columns;
   bool read_only = false;  // takes no lock and writes nothing: may stand beside a running daemon
   bool create_if_missing = true;
-  std::uint64_t block_cache_bytes = 256u << 20;    // shared by all columns
-  std::uint64_t write_buffer_bytes = 256u << 20;   // all columns together
-  std::uint64_t max_wal_bytes = 512u << 20;        // bounds recovery time and the memory of a reader
+  std::uint64_t block_cache_bytes = 256u << 20;   // shared by all columns
+  std::uint64_t write_buffer_bytes = 256u << 20;  // all columns together; at least 4 MiB each
+  std::uint64_t max_wal_bytes = 512u << 20;       // bounds recovery time and the memory of a reader
   int max_background_jobs = 4;
   int max_open_files = 1024;  // a reader holds all files open, see Database::open
 };
@@ -91,8 +91,8 @@ class Batch {
   std::unique_ptr<Rep> rep_;
 };
 
-// One moment of the database, in all columns. Must go before its database does. Thread-safe to read with.
-// Old versions of keys stay on disk as long as it lives: keep it short.
+// One moment of the database, in all columns. Must go before its database does. Thread-safe to read
+// with. Old versions of keys stay on disk as long as it lives: keep it short.
 class Snapshot {
  public:
   Snapshot(Snapshot&& other) noexcept;
@@ -144,12 +144,14 @@ struct IteratorOptions {
   ByteView prefix = {};       // only keys that begin so
   ByteView lower_bound = {};  // only keys >= this; empty = none
   ByteView upper_bound = {};  // only keys < this; empty = none
-  const Snapshot* snapshot = nullptr;  // must outlive the iterator; without one, the moment it was made
-  bool fill_cache = true;              // false for scans that should not push hot blocks out
-  std::size_t readahead_bytes = 0;     // 0 = grows by itself
+  const Snapshot* snapshot =
+      nullptr;             // must outlive the iterator; without one, the moment it was made
+  bool fill_cache = true;  // false for scans that should not push hot blocks out
+  std::size_t readahead_bytes = 0;  // 0 = grows by itself
 };
 
-// Walks keys in byte order within its bounds (which are copied). Not thread-safe; must go before its database.
+// Walks keys in byte order within its bounds (which are copied). Not thread-safe; must go before
+// its database.
 class Iterator {
  public:
   ~Iterator();
@@ -179,19 +181,23 @@ class Iterator {
   std::unique_ptr<Rep> rep_;
 };
 
-// Thread-safe unless a method says otherwise. Reads cost a few microseconds from cache, one disk read beyond it.
+// Thread-safe unless a method says otherwise. Reads cost a few microseconds from cache, one disk
+// read beyond it.
 class Database {
  public:
-  // Makes the directory and the columns asked for where they are missing. Columns that exist but are not
-  // asked for are opened, because RocksDB insists, and left alone.
+  // Makes the directory and the columns asked for where they are missing. Columns that exist but
+  // are not asked for are opened, because RocksDB insists, and left alone.
   //
-  // read_only gives the state at the moment of opening, the last committed batch included (not those
-  // of Durability::kNone before their flush), and keeps it whatever a writer does beside it. Columns that are missing are left out.
+  // read_only gives the state at the moment of opening, the last committed batch included (not
+  // those of Durability::kNone before their flush), and keeps it whatever a writer does beside it.
+  // Columns that are missing are left out.
   //
-  // Errors: kUnavailable (in use by another process, no permission, full disk), kCorrupt (damaged, or
-  // written by something newer), kNotFound (nothing there and not to be created), kUsage (a file is in the way).
+  // Errors: kUnavailable (in use by another process, no permission, full disk), kCorrupt (damaged,
+  // or written by something newer), kNotFound (nothing there and not to be created), kUsage (a file
+  // is in the way).
   static Result<std::unique_ptr<Database>> open(DatabaseOptions options);
-  // Flushes what Durability::kNone left in memory. All iterators, snapshots and pinned values must be gone.
+  // Flushes what Durability::kNone left in memory. All iterators, snapshots and pinned values must
+  // be gone.
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -200,15 +206,16 @@ class Database {
   Result<Column> column(std::string_view name) const;
   // All columns in the database, also those not asked for; sorted. "default" is always one of them.
   std::vector<std::string> column_names() const;
-  // Deletes a column and all it holds, asked for or not. Column values that name it must not be used again.
-  // Errors: kNotFound, kInvalidInput for "default", kUnavailable.
+  // Deletes a column and all it holds, asked for or not. Column values that name it must not be
+  // used again. Errors: kNotFound, kInvalidInput for "default", kUnavailable.
   Result<> drop_column(std::string_view name);
 
   // Applies the batch whole or not at all and leaves it as it is. An empty one is no work.
-  // The first commit with a log after some of kNone flushes those first, so that a crash cannot keep the later
-  // and lose the earlier; commits of kNone therefore need a single writer.
-  // Errors: kUnavailable (full disk, device error). After an error nothing more is written by this object: every
-  // further commit and flush is kUnavailable and says to restart. What failed may or may not be there then.
+  // The first commit with a log after some of kNone flushes those first, so that a crash cannot
+  // keep the later and lose the earlier; commits of kNone therefore need a single writer. Errors:
+  // kUnavailable (full disk, device error). After an error nothing more is written by this object:
+  // every further commit and flush is kUnavailable and says to restart. What failed may or may not
+  // be there then.
   Result<> commit(const Batch& batch, Durability durability = Durability::kWal);
 
   // Errors of all reads: kCorrupt (a checksum does not match), kUnavailable (device error).
@@ -230,8 +237,9 @@ class Database {
   // Rewrites the whole column without what was deleted or overwritten. Blocks, can take long.
   // Errors: kUnavailable, kCorrupt.
   Result<> compact(Column column);
-  // Makes `directory` (must not exist, its parent must) a database of its own with the state of this moment;
-  // files are hard links where the file system allows it. Errors: kConflict if it exists, kUnavailable.
+  // Makes `directory` (must not exist, its parent must) a database of its own with the state of
+  // this moment; files are hard links where the file system allows it. Errors: kConflict if it
+  // exists, kUnavailable.
   Result<> checkpoint(const std::filesystem::path& directory);
 
   std::uint64_t disk_bytes() const;  // all files of the database

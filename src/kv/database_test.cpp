@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <thread>
 
 #include "base/random.h"
 #include "base/temp_dir.h"
@@ -134,7 +135,10 @@ TEST_F(DatabaseTest, IteratorsStayWithinTheirBounds) {
       put("scans", key, "x");
       put("plain", key, "x");
     }
-    put("scans", "\xff\xff\xff\xff" "1", "x");
+    put("scans",
+        "\xff\xff\xff\xff"
+        "1",
+        "x");
     if (flushed) {
       ASSERT_TRUE(db_->flush());
     }
@@ -146,11 +150,14 @@ TEST_F(DatabaseTest, IteratorsStayWithinTheirBounds) {
       EXPECT_EQ(walk(name, {.prefix = as_bytes("zzzz")}), "");
       EXPECT_EQ(walk(name, {.lower_bound = as_bytes("aaaa2"), .upper_bound = as_bytes("b")}),
                 "aaaa2 aaab aaab1");
-      EXPECT_EQ(walk(name, {.prefix = as_bytes("aaaa"), .lower_bound = as_bytes("aaaa1"),
+      EXPECT_EQ(walk(name, {.prefix = as_bytes("aaaa"),
+                            .lower_bound = as_bytes("aaaa1"),
                             .upper_bound = as_bytes("aaaa2")}),
                 "aaaa1");
     }
-    EXPECT_EQ(walk("scans", {.prefix = as_bytes("\xff\xff\xff\xff")}), "\xff\xff\xff\xff" "1");
+    EXPECT_EQ(walk("scans", {.prefix = as_bytes("\xff\xff\xff\xff")}),
+              "\xff\xff\xff\xff"
+              "1");
     EXPECT_EQ(walk("plain", {}), "aaaa aaaa1 aaaa2 aaab aaab1 b");
   }
   Iterator it = db_->iterate(column("scans"), {.prefix = as_bytes("aaaa")});
@@ -262,6 +269,27 @@ TEST_F(DatabaseTest, UnloggedCommitsAreFlushedWhenClosing) {
   open();
   EXPECT_EQ(get("points", "k"), "v");
   EXPECT_EQ(get("plain", "k"), "v");
+}
+
+TEST_F(DatabaseTest, ManyThreadsCommitAndRead) {
+  constexpr int kThreads = 4, kCommits = 200;
+  std::vector<std::jthread> threads;
+  for (int thread = 0; thread < kThreads; ++thread)
+    threads.emplace_back([this, thread] {
+      Batch batch;
+      for (int i = 0; i < kCommits; ++i) {
+        const std::string key = fmt::format("{}-{}", thread, i);
+        batch.clear();
+        batch.put(column("points"), as_bytes(key), as_bytes(key));
+        batch.put(column("plain"), as_bytes(key), as_bytes(key));
+        ASSERT_TRUE(db_->commit(batch));
+        const Snapshot snapshot = db_->snapshot();
+        ASSERT_EQ(get("points", key, &snapshot), get("plain", key, &snapshot));
+        ASSERT_EQ(get("points", key), key);
+      }
+    });
+  threads.clear();
+  EXPECT_EQ(db_->estimate_keys(column("points")), std::uint64_t{kThreads * kCommits});
 }
 
 TEST_F(DatabaseTest, ACheckpointIsADatabase) {

@@ -56,7 +56,8 @@ inline ByteView view(const rocksdb::Slice& bytes) {
   return {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()};
 }
 
-// The one place where RocksDB's statuses become ours. `what` says what was tried; status must not be ok.
+// The one place where RocksDB's statuses become ours. `what` says what was tried; status must not
+// be ok.
 Error to_error(const rocksdb::Status& status, std::string_view what);
 
 rocksdb::DBOptions make_db_options(const DatabaseOptions& options);
@@ -64,7 +65,6 @@ rocksdb::DBOptions make_db_options(const DatabaseOptions& options);
 rocksdb::ColumnFamilyOptions make_column_options(const ColumnOptions& column,
                                                  const std::shared_ptr<rocksdb::Cache>& cache);
 // For columns that nobody asked for: they must open, and stay as they are.
-rocksdb::ColumnFamilyOptions make_idle_column_options(
-    const std::shared_ptr<rocksdb::Cache>& cache);
+rocksdb::ColumnFamilyOptions make_idle_column_options(const std::shared_ptr<rocksdb::Cache>& cache);
 
 }  // namespace coffer::kv

@@ -18,10 +18,12 @@ namespace fs = std::filesystem;
 
 constexpr int kReaderAttempts = 20;
 
-std::string database_at(const fs::path& path) { return "cannot open the database " + path.string(); }
+std::string database_at(const fs::path& path) {
+  return "cannot open the database " + path.string();
+}
 
-// The process that holds RocksDB's lock. Asked of /proc and not of the file: closing any descriptor of the
-// file would release a lock that this very process holds on it.
+// The process that holds RocksDB's lock. Asked of /proc and not of the file: closing any descriptor
+// of the file would release a lock that this very process holds on it.
 std::optional<int> lock_owner(const fs::path& path) {
   struct stat info;
   if (::stat((path / "LOCK").c_str(), &info) != 0) return std::nullopt;
@@ -40,10 +42,10 @@ std::optional<int> lock_owner(const fs::path& path) {
 }
 
 Error in_use(const fs::path& path, std::optional<int> pid) {
-  return make_error(Code::kUnavailable,
-                    fmt::format("{}: it is in use by {}; stop that or choose another directory",
-                                database_at(path), pid ? fmt::format("process {}", *pid)
-                                                                 : "another process"));
+  return make_error(
+      Code::kUnavailable,
+      fmt::format("{}: it is in use by {}; stop that or choose another directory",
+                  database_at(path), pid ? fmt::format("process {}", *pid) : "another process"));
 }
 
 Error open_error(const rocksdb::Status& status, const fs::path& path) {
@@ -73,8 +75,7 @@ std::set<std::string> files_with_suffix(const fs::path& path, std::string_view s
 Result<bool> find_database(const DatabaseOptions& options) {
   std::error_code error;
   if (fs::exists(options.path / "CURRENT", error)) return true;
-  if (error)
-    return fail(errno_error(error.value(), database_at(options.path)));
+  if (error) return fail(errno_error(error.value(), database_at(options.path)));
   // Without CURRENT RocksDB would start anew and clear the old files away.
   if (!files_with_suffix(options.path, ".sst").empty() ||
       !files_with_suffix(options.path, ".log").empty())
@@ -136,12 +137,12 @@ rocksdb::Status open_once(DatabaseImpl& impl, bool exists) {
   return status;
 }
 
-// A writer beside us may remove files while we open. RocksDB reads the list of tables first and the logs after
-// that; a log that a flush made obsolete in between would be a hole in the data. Logs go in order, so if all that
-// were there before are there afterwards, none is missing.
+// A writer beside us may remove files while we open. RocksDB reads the list of tables first and the
+// logs after that; a log that a flush made obsolete in between would be a hole in the data. Logs go
+// in order, so if all that were there before are there afterwards, none is missing.
 //
-// Opening "as secondary" would follow the writer, but knows no snapshots and needs a directory of its own
-// to write to; a fixed state is what a command that reads wants.
+// Opening "as secondary" would follow the writer, but knows no snapshots and needs a directory of
+// its own to write to; a fixed state is what a command that reads wants.
 Result<std::unique_ptr<DatabaseImpl>> open_beside_writer(const DatabaseOptions& options) {
   for (int attempt = 0; attempt < kReaderAttempts; ++attempt) {
     auto impl = std::make_unique<DatabaseImpl>();
@@ -150,15 +151,14 @@ Result<std::unique_ptr<DatabaseImpl>> open_beside_writer(const DatabaseOptions& 
     const auto tables_before = files_with_suffix(options.path, ".sst");
     const rocksdb::Status status = open_once(*impl, true);
     const auto logs_after = files_with_suffix(options.path, ".log");
-    const bool logs_stayed = std::includes(logs_after.begin(), logs_after.end(),
-                                           logs_before.begin(), logs_before.end());
+    const bool logs_stayed =
+        std::includes(logs_after.begin(), logs_after.end(), logs_before.begin(), logs_before.end());
     if (status.ok() && logs_stayed) return impl;
     const bool changed =
         logs_after != logs_before || files_with_suffix(options.path, ".sst") != tables_before;
     if (!status.ok() && !changed) return fail(open_error(status, options.path));
   }
-  return fail(Code::kUnavailable,
-              "{}: its writer changes it faster than it can be read; try again",
+  return fail(Code::kUnavailable, "{}: its writer changes it faster than it can be read; try again",
               database_at(options.path));
 }
 

@@ -27,8 +27,12 @@ Pinned::Pinned() {
   static_assert(alignof(rocksdb::PinnableSlice) <= 16);
   new (storage_) rocksdb::PinnableSlice();
 }
-Pinned::~Pinned() { pinned_at(storage_)->~PinnableSlice(); }
-ByteView Pinned::view() const { return kv::view(*pinned_at(storage_)); }
+Pinned::~Pinned() {
+  pinned_at(storage_)->~PinnableSlice();
+}
+ByteView Pinned::view() const {
+  return kv::view(*pinned_at(storage_));
+}
 
 struct PinnedValues::Rep {
   std::size_t size = 0;
@@ -42,7 +46,9 @@ PinnedValues::PinnedValues() : rep_(std::make_unique<Rep>()) {}
 PinnedValues::~PinnedValues() = default;
 PinnedValues::PinnedValues(PinnedValues&&) noexcept = default;
 PinnedValues& PinnedValues::operator=(PinnedValues&&) noexcept = default;
-std::size_t PinnedValues::size() const { return rep_->size; }
+std::size_t PinnedValues::size() const {
+  return rep_->size;
+}
 
 std::optional<ByteView> PinnedValues::operator[](std::size_t index) const {
   CHECK(index < rep_->size);
@@ -62,7 +68,9 @@ Snapshot::~Snapshot() {
     impl_->db->ReleaseSnapshot(static_cast<const rocksdb::Snapshot*>(handle_));
 }
 
-Snapshot Database::snapshot() const { return Snapshot(impl_.get(), impl_->db->GetSnapshot()); }
+Snapshot Database::snapshot() const {
+  return Snapshot(impl_.get(), impl_->db->GetSnapshot());
+}
 
 Result<bool> Database::get_pinned(Column column, ByteView key, Pinned& value,
                                   const Snapshot* snapshot) const {

@@ -1,0 +1,41 @@
+// What the commands of the program share: settings, output, exit codes.
+#pragma once
+
+#include <string>
+
+#include "app/config.h"
+#include "base/result.h"
+
+namespace coffer::app {
+
+// Everything a command is given besides its own arguments.
+struct Context {
+  Config config;
+  bool json = false;  // machine-readable output on stdout
+};
+
+// Each prints its result on stdout and returns an error instead of printing it.
+Result<> run_serve(const Context& context, bool demo);
+Result<> run_sync(const Context& context, std::uint64_t to_height);
+Result<> run_status(const Context& context);
+Result<> run_rebuild(const Context& context, const std::string& consumer);
+Result<> run_version(const Context& context);
+
+struct DevnetWriteArguments {
+  std::string out;             // a file, replaced whole
+  std::uint64_t blocks = 300;  // height of the last block
+  std::string format = "blk";  // blk, hex or raw
+  bool with_stale = false;     // blocks of abandoned branches too, as they came
+};
+Result<> run_devnet_write(const Context& context, const DevnetWriteArguments& arguments);
+
+struct BenchArguments {
+  std::string file;            // blocks to decode: blk, hex lines or one raw block; empty: simulated ones
+  std::uint64_t seconds = 2;   // per measurement
+};
+Result<> run_bench_decode(const Context& context, const BenchArguments& arguments);
+
+// Parses the command line, runs the command, prints its error; the exit code.
+int run_main(int argc, char** argv);
+
+}  // namespace coffer::app

@@ -1,0 +1,191 @@
+// The commands that run or look at a store.
+#include <signal.h>
+#include <unistd.h>
+
+#include <boost/json.hpp>
+#include <cstdio>
+
+#include "api/auth.h"
+#include "api/status_json.h"
+#include "app/command.h"
+#include "app/node.h"
+#include "app/version.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "cli/progress.h"
+#include "cli/status_view.h"
+#include "http/client.h"
+
+namespace coffer::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Blocks the signals in every thread made from now on; wait() takes them one by one.
+class Signals {
+ public:
+  Signals() {
+    ::signal(SIGPIPE, SIG_IGN);
+    sigemptyset(&set_);
+    for (int number : {SIGINT, SIGTERM, SIGHUP, kWake}) sigaddset(&set_, number);
+    pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+  }
+  int wait() const {
+    int number = 0;
+    sigwait(&set_, &number);
+    return number;
+  }
+  // Ends a wait() from another thread.
+  static void wake() { ::kill(::getpid(), kWake); }
+
+  static constexpr int kWake = SIGUSR1;
+
+ private:
+  sigset_t set_;
+};
+
+void announce(const Context& context, const Node& node, bool demo) {
+  const Config& config = context.config;
+  if (context.json) {
+    std::printf("{\"url\":\"%s\",\"pid\":%d}\n", node.url().c_str(), ::getpid());
+  } else {
+    std::printf("coffer %s %s\n", std::string(kVersion).c_str(),
+                demo ? "with a simulated chain" : "serving");
+    std::printf("  page    %s/\n", node.url().c_str());
+    std::printf("  chain   %s %s, data in %s\n", config.chain.c_str(), config.network.c_str(), config.data_dir.c_str());
+    std::printf("  status  coffer status --data %s\n", config.data_dir.c_str());
+    std::printf("  stop    Ctrl-C; the next start goes on from there\n");
+  }
+  std::fflush(stdout);
+}
+
+struct RunFile {
+  std::string url;
+  pid_t pid = 0;
+};
+
+// What a serving process left behind, whether or not it still runs.
+std::optional<RunFile> read_run_file(const Config& config) {
+  auto bytes = read_file(fs::path(config.data_dir) / kRunFile, 4096);
+  if (!bytes) return std::nullopt;
+  boost::json::error_code error;
+  boost::json::value doc = boost::json::parse(boost::json::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()), error);
+  if (error || !doc.is_object()) return std::nullopt;
+  const auto* url = doc.as_object().if_contains("url");
+  const auto* pid = doc.as_object().if_contains("pid");
+  if (!url || !url->is_string() || !pid || !pid->is_int64()) return std::nullopt;
+  return RunFile{std::string(url->as_string()), static_cast<pid_t>(pid->as_int64())};
+}
+
+std::optional<api::Status> ask_daemon(const Config& config) {
+  auto run = read_run_file(config);
+  if (!run || ::kill(run->pid, 0) != 0) return std::nullopt;
+  http::ClientOptions options;
+  options.timeout = std::chrono::milliseconds(3000);
+  if (auto token = read_file(fs::path(config.data_dir) / api::kTokenFile, 256)) {
+    std::string text(as_text(*token));
+    while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.pop_back();
+    options.headers.push_back({"Authorization", "Bearer " + text});
+  }
+  if (!config.http.tls.cert.empty()) options.ca_file = config.http.tls.cert;
+  auto answer = http::get(run->url + "/api/v1/status", options);
+  if (!answer || answer->status != 200) return std::nullopt;
+  auto status = api::parse_status(answer->content());
+  if (!status) return std::nullopt;
+  return std::move(*status);
+}
+
+}  // namespace
+
+Result<> run_serve(const Context& context, bool demo) {
+  Signals signals;
+  Config config = context.config;
+  if (demo) config.network = config.source = "devnet";
+  auto node = TRY(Node::open(config, {.paced = true}, system_clock()));
+  TRY(node->serve());
+  announce({config, context.json}, *node, demo);
+  Result<> followed;
+  std::thread follower([&] {
+    followed = node->follow();
+    if (!followed) Signals::wake();
+  });
+  for (;;) {
+    const int signal = signals.wait();
+    if (signal != SIGHUP) break;
+    if (auto reloaded = node->reload(); !reloaded)
+      log::error("reload failed, the old settings stay", {{"problem", reloaded.error().message}});
+    else
+      log::info("reloaded");
+  }
+  node->stop();
+  follower.join();
+  std::error_code ignored;
+  fs::remove(fs::path(config.data_dir) / kRunFile, ignored);
+  node.reset();
+  if (followed && !context.json) std::printf("stopped\n");
+  return followed;
+}
+
+Result<> run_sync(const Context& context, std::uint64_t to_height) {
+  Signals signals;
+  const Clock& clock = system_clock();
+  cli::ProgressBar bar({.label = "syncing", .unit = "blocks", .total = to_height + 1}, clock, cli::stderr_output());
+  NodeOptions options;
+  options.stop_height = to_height;
+  options.on_connected = [&](const chainstate::HeaderInfo& tip) { bar.update(tip.number.value + 1); };
+  auto node = TRY(Node::open(context.config, options, clock));
+  Result<> followed;
+  std::atomic<bool> done{false};
+  std::thread follower([&] {
+    followed = node->follow();
+    done = true;
+    Signals::wake();
+  });
+  bool interrupted = false;
+  while (!done) {
+    const int signal = signals.wait();
+    if (signal == SIGINT || signal == SIGTERM) {
+      interrupted = true;
+      node->stop();
+    }
+  }
+  follower.join();
+  bar.finish();
+  TRY(followed);
+  const api::Status status = node->status();
+  if (context.json) std::printf("%s\n", api::to_json(status).c_str());
+  else std::printf("%s", cli::sync_summary(status).c_str());
+  if (interrupted)
+    return fail(Code::kCancelled, "stopped before the end; the same command goes on from here");
+  return {};
+}
+
+Result<> run_status(const Context& context) {
+  std::optional<api::Status> status = ask_daemon(context.config);
+  const bool running = status.has_value();
+  if (!running) {
+    if (!fs::exists(fs::path(context.config.data_dir) / "db"))
+      return fail(Code::kNotFound, "nothing in {} yet; start with 'coffer demo' or name the place with --data",
+                  context.config.data_dir);
+    auto node = TRY(Node::open(context.config, {.read_only = true}, system_clock()));
+    status = node->status();
+  }
+  if (context.json) std::printf("%s\n", api::to_json(*status).c_str());
+  else std::printf("%s", cli::render_status(*status, running, system_clock().unix_ms()).c_str());
+  return {};
+}
+
+Result<> run_rebuild(const Context& context, const std::string& consumer) {
+  TRY(rebuild_consumer(context.config, consumer));
+  if (context.json) std::printf("{\"rebuilt\":\"%s\"}\n", consumer.c_str());
+  else std::printf("%s is empty; the next start fills it again from the source\n", consumer.c_str());
+  return {};
+}
+
+Result<> run_version(const Context& context) {
+  const char* format = context.json ? "{\"version\":\"%s\"}\n" : "coffer %s\n";
+  std::printf(format, std::string(kVersion).c_str());
+  return {};
+}
+
+}  // namespace coffer::app

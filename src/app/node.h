@@ -1,0 +1,77 @@
+// One running Coffer: database, chain state, consumers, bus, source, follower, HTTP. The only wiring.
+#pragma once
+
+#include <thread>
+
+#include "api/metrics.h"
+#include "api/service.h"
+#include "api/status.h"
+#include "app/config.h"
+#include "app/follower.h"
+#include "chainstate/event_log.h"
+#include "chainstate/totals.h"
+#include "feed/devnet_chain.h"
+
+namespace coffer::app {
+
+struct NodeOptions {
+  bool read_only = false;              // only to look: no source, no server, beside a running one
+  bool paced = false;                  // a simulated chain takes its time, with today's block times
+  std::uint64_t stop_height = 0;       // of a simulated chain; 0: never
+  std::function<void(const chainstate::HeaderInfo&)> on_connected = nullptr;
+};
+
+// What a process that serves leaves in the data directory, for `coffer status`.
+inline constexpr std::string_view kRunFile = "coffer.run";
+
+class Node {
+ public:
+  // Opens everything; nothing moves yet. Errors: those of the parts, each one line with the next step.
+  static Result<std::unique_ptr<Node>> open(const Config& config, NodeOptions options, const Clock& clock);
+  ~Node();
+
+  // Follows the source on this thread until it ends or stop(). Errors: those of the follower; a
+  // consumer that halted.
+  Result<> follow();
+  // Serves HTTP. Before follow(), so that the page is there while syncing.
+  Result<> serve();
+  std::string url() const { return service_ ? service_->url() : ""; }
+  Result<> reload();
+
+  // Thread-safe.
+  api::Status status() const;
+  // Ends follow(); thread-safe.
+  void stop();
+
+  chainstate::ChainState& chain() { return *chain_; }
+
+ private:
+  Node(const Config& config, NodeOptions options, const Clock& clock);
+  Result<> open_stores();
+  Result<> open_source();
+  std::vector<std::string> not_ready(const api::Status& status) const;
+
+  Config config_;
+  const NodeOptions options_;
+  const Clock& clock_;
+  const std::int64_t started_unix_ms_;
+  const std::int64_t started_steady_ms_;
+  chain::Network network_;
+  feed::DevnetOptions devnet_;  // when the source is simulated
+  // Destroyed from the last to the first: users before what they use.
+  api::Metrics metrics_;
+  std::unique_ptr<kv::Database> db_;
+  std::unique_ptr<chainstate::ChainState> chain_;
+  std::unique_ptr<chainstate::Totals> totals_;
+  std::unique_ptr<chainstate::EventLog> events_;
+  std::unique_ptr<bus::Bus> bus_;
+  std::unique_ptr<feed::Source> source_;
+  std::unique_ptr<Follower> follower_;
+  std::unique_ptr<api::Service> service_;
+};
+
+// Forgets what a consumer holds; the next start fills it again from the source.
+// Errors: kNotFound naming the consumers there are; kUnavailable while a process runs.
+Result<> rebuild_consumer(const Config& config, std::string_view name);
+
+}  // namespace coffer::app
