@@ -22,13 +22,11 @@ struct Metrics::Impl {
   // The library throws on a bad name or a second kind of the same name.
   template <typename Build>
   static auto& checked(Build build) {
-    std::remove_reference_t<decltype(build())>* metric = nullptr;
     try {
-      metric = &build();
-    } catch (const std::exception&) {
+      return build();
+    } catch (const std::exception& error) {
+      check_failed(error.what(), __FILE__, __LINE__);
     }
-    CHECK(metric != nullptr);
-    return *metric;
   }
 };
 

@@ -1,12 +1,16 @@
 #include "api/request_metrics.h"
 
 namespace coffer::api {
+namespace {
+
+// Seconds.
+const std::vector<double> kBounds = {0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5};
+
+}  // namespace
 
 void RequestMetrics::record(const http::Request& request, const http::RouteInfo* info,
                             const http::Finished& finished) {
   constexpr std::size_t kNone = ~std::size_t{0};
-  static const std::vector<double> kBounds = {0.0001, 0.0005, 0.001, 0.005, 0.01,
-                                              0.05,   0.1,    0.5,   1,     5};
   Key key{info ? info->id : kNone, info ? request.method : http::Method::kGet, finished.status};
   std::lock_guard lock(mutex_);
   auto at = handles_.find(key);

@@ -204,8 +204,8 @@ TEST(Metrics, the_same_name_is_the_same_metric) {
   metrics.remove(id);
   EXPECT_NE(metrics.text().find("b 1"), std::string::npos);
   EXPECT_EQ(calls, 1);
-  EXPECT_DEATH(metrics.gauge("a_total", "help"), "metric");
-  EXPECT_DEATH(metrics.gauge("no good name", "help"), "metric");
+  EXPECT_DEATH(metrics.gauge("a_total", "help"), "metrics.cpp");
+  EXPECT_DEATH(metrics.gauge("no good name", "help"), "metrics.cpp");
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace coffer::http {
 
 struct ClientOptions {
-  std::chrono::milliseconds timeout{5'000};  // for the whole exchange
+  std::chrono::milliseconds timeout{5'000};  // for the whole exchange, once the name is resolved
   Fields headers;
   std::string body;
   std::filesystem::path ca_file;  // PEM; empty takes the system's. Only for https

@@ -51,7 +51,8 @@ struct Options {
   // Before a handler runs, on its worker. An answer ends the request there.
   std::function<std::optional<Response>(const Request&, const RouteInfo&)> before;
   // Before an answer goes out: on the worker, so it may write a file. For a request that reached no
-  // route, the route is null and the call is on the I/O thread: it must only count.
+  // worker (malformed, unknown, too many) the route is null and the call is on the I/O thread: it
+  // must only count.
   std::function<void(const Request&, const RouteInfo*, const Finished&)> after;
 };
 

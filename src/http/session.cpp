@@ -220,7 +220,7 @@ void Session::dispatch() {
   }
   if (context_.pool.try_submit([self = shared_from_this()] { self->handle(); })) return;
   response_ = problem(503, "unavailable", "too many requests are waiting; try again soon");
-  report(&route_->info, response_);
+  report(nullptr, response_);  // on this thread nothing may be written to a file
   write_response();
 }
 

@@ -1,3 +1,4 @@
+// Batch: a thin cover over rocksdb::WriteBatch.
 #include "base/check.h"
 #include "kv/impl.h"
 

@@ -212,10 +212,11 @@ class Database {
 
   // Applies the batch whole or not at all and leaves it as it is. An empty one is no work.
   // The first commit with a log after some of kNone flushes those first, so that a crash cannot
-  // keep the later and lose the earlier; commits of kNone therefore need a single writer. Errors:
-  // kUnavailable (full disk, device error). After an error nothing more is written by this object:
-  // every further commit and flush is kUnavailable and says to restart. What failed may or may not
-  // be there then.
+  // keep the later and lose the earlier; commits of kNone therefore need a single writer.
+  //
+  // Errors: kConflict (opened for reading only), kUnavailable (full disk, device error). After the
+  // latter nothing more is written by this object: every further commit and flush is kUnavailable
+  // and says to restart. What failed may or may not be there then.
   Result<> commit(const Batch& batch, Durability durability = Durability::kWal);
 
   // Errors of all reads: kCorrupt (a checksum does not match), kUnavailable (device error).

@@ -1,3 +1,4 @@
+// Iterators and how their bounds become those of RocksDB.
 #include <rocksdb/iterator.h>
 
 #include "base/check.h"

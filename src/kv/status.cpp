@@ -1,3 +1,4 @@
+// RocksDB statuses as errors of ours, each with what a person can do about it.
 #include "kv/impl.h"
 
 namespace coffer::kv {

@@ -1,0 +1,184 @@
+#include "bus/bus.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+
+namespace coffer::bus {
+namespace {
+
+// Blocks of a toy chain: the hash is branch and ordinal.
+Hash256 toy_hash(std::uint8_t branch, std::uint64_t ordinal) {
+  Hash256 hash{};
+  hash[0] = branch;
+  store_le(hash.data() + 8, ordinal);
+  hash[31] = 1;
+  return hash;
+}
+
+BlockApplied toy_block(std::uint8_t branch, std::uint64_t ordinal, std::uint8_t parent_branch, bool below = false) {
+  auto block = std::make_shared<chain::Block>();
+  block->hash = toy_hash(branch, ordinal);
+  if (ordinal > 0) block->prev = toy_hash(parent_branch, ordinal - 1);
+  block->slot = Slot(ordinal);
+  return {Ordinal(ordinal), block, below};
+}
+BlockApplied toy_block(std::uint64_t ordinal, bool below = false) { return toy_block(0, ordinal, 0, below); }
+
+class Recorder : public Consumer {
+ public:
+  explicit Recorder(std::string name) : name_(std::move(name)) {}
+  std::string_view name() const override { return name_; }
+  Position position() const override {
+    std::lock_guard lock(mutex_);
+    return position_;
+  }
+  Result<> on_block(const BlockApplied& block) override {
+    if (gate.valid()) gate.wait();
+    if (fail_times > 0) {
+      --fail_times;
+      return fail(Error{failure, info(failure).retryable, "told to fail"});
+    }
+    std::lock_guard lock(mutex_);
+    position_ = block.position();
+    seen += fmt::format("+{} ", block.ordinal.value);
+    return {};
+  }
+  Result<> on_rollback(const RolledBack& rollback) override {
+    std::lock_guard lock(mutex_);
+    position_ = rollback.to;
+    seen += fmt::format("-{} ", rollback.to.height());
+    return {};
+  }
+  Result<> on_tx_dropped(const TxDropped&) override {
+    seen += "x ";
+    return {};
+  }
+  Result<> flush() override {
+    ++flushes;
+    return {};
+  }
+  std::string repair() const override { return "rebuild it"; }
+
+  std::string seen;
+  std::atomic<int> flushes{0};
+  std::atomic<int> fail_times{0};
+  Code failure = Code::kUnavailable;
+  std::shared_future<void> gate;
+
+ private:
+  const std::string name_;
+  mutable std::mutex mutex_;
+  Position position_;
+};
+
+TEST(Bus, DeliversInOrderAndFlushesWhenIdle) {
+  Recorder a("a"), b("b");
+  Bus bus;
+  bus.add(a), bus.add(b);
+  bus.start();
+  for (std::uint64_t i = 0; i < 3; ++i) ASSERT_TRUE(bus.publish(toy_block(i, true)));
+  ASSERT_TRUE(bus.publish(TxDropped{}));
+  ASSERT_TRUE(bus.publish(RolledBack{Position::after(Ordinal(0), {Slot(0), toy_hash(0, 0)})}));
+  ASSERT_TRUE(bus.publish(toy_block(1, 1, 0)));
+  ASSERT_TRUE(bus.drain());
+  EXPECT_EQ(a.seen, "+0 +1 +2 x -1 +1 ");
+  EXPECT_EQ(b.seen, a.seen);
+  EXPECT_GT(a.flushes, 0);
+  EXPECT_EQ(bus.lowest_position()->height(), 2u);
+}
+
+TEST(Bus, PassesOverBlocksThatAConsumerHas) {  // E3
+  Recorder a("a");
+  Bus bus;
+  bus.add(a);
+  bus.start();
+  for (std::uint64_t i : {0, 1, 1, 0, 1, 2}) ASSERT_TRUE(bus.publish(toy_block(i)));
+  ASSERT_TRUE(bus.drain());
+  EXPECT_EQ(a.seen, "+0 +1 +2 ");
+}
+
+TEST(Bus, AConsumerThatCannotFollowHaltsAlone) {  // E10
+  Recorder good("good"), bad("bad");
+  bad.fail_times = 1;
+  bad.failure = Code::kBeyondWindow;
+  Bus bus;
+  bus.add(good), bus.add(bad);
+  bus.start();
+  for (std::uint64_t i = 0; i < 5; ++i) ASSERT_TRUE(bus.publish(toy_block(i)));
+  ASSERT_TRUE(bus.drain());
+  EXPECT_EQ(good.position().height(), 5u);
+  const auto infos = bus.consumers();
+  EXPECT_EQ(infos[0].state, ConsumerState::kRunning);
+  EXPECT_EQ(infos[1].state, ConsumerState::kHalted);
+  EXPECT_EQ(infos[1].problem, "told to fail");
+  EXPECT_EQ(infos[1].repair, "rebuild it");
+  EXPECT_EQ(bus.lowest_position()->height(), 5u);  // the halted one holds nobody back
+}
+
+TEST(Bus, RetriesWhatIsRetryable) {
+  Recorder a("a");
+  a.fail_times = 3;
+  Bus bus({.first_pause_ms = 1});
+  bus.add(a);
+  bus.start();
+  ASSERT_TRUE(bus.publish(toy_block(0)));
+  ASSERT_TRUE(bus.drain());
+  EXPECT_EQ(a.seen, "+0 ");
+  a.fail_times = 100;
+  ASSERT_TRUE(bus.publish(toy_block(1)));
+  ASSERT_TRUE(bus.drain());
+  EXPECT_EQ(bus.consumers()[0].state, ConsumerState::kHalted);
+}
+
+TEST(Bus, ABlockThatDoesNotFollowHaltsTheConsumer) {
+  for (const BlockApplied& wrong : {toy_block(2), toy_block(1, 1, 9)}) {
+    Recorder a("a");
+    Bus bus;
+    bus.add(a);
+    bus.start();
+    ASSERT_TRUE(bus.publish(toy_block(0)));
+    ASSERT_TRUE(bus.publish(wrong));
+    ASSERT_TRUE(bus.drain());
+    EXPECT_EQ(bus.consumers()[0].state, ConsumerState::kHalted);
+    EXPECT_EQ(a.seen, "+0 ");
+  }
+}
+
+TEST(Bus, AFullQueueMakesThePublisherWait) {
+  Recorder slow("slow");
+  std::promise<void> open;
+  slow.gate = open.get_future().share();
+  Bus bus({.queue_events = 2});
+  bus.add(slow);
+  bus.start();
+  std::atomic<int> published{0};
+  std::thread publisher([&] {
+    for (std::uint64_t i = 0; i < 10; ++i) {
+      ASSERT_TRUE(bus.publish(toy_block(i)));
+      ++published;
+      EXPECT_LE(bus.queued_events(), 2u);
+    }
+  });
+  while (published < 3) std::this_thread::yield();  // one in hand, two queued
+  EXPECT_LE(published, 3);
+  open.set_value();
+  publisher.join();
+  ASSERT_TRUE(bus.drain());
+  EXPECT_EQ(slow.position().height(), 10u);
+}
+
+TEST(Bus, StopHandlesWhatIsQueuedAndRefusesMore) {
+  Recorder a("a");
+  Bus bus;
+  bus.add(a);
+  bus.start();
+  for (std::uint64_t i = 0; i < 100; ++i) ASSERT_TRUE(bus.publish(toy_block(i)));
+  bus.stop();
+  EXPECT_EQ(a.position().height(), 100u);
+  EXPECT_EQ(bus.publish(toy_block(100)).error().code, Code::kCancelled);
+  EXPECT_EQ(bus.publish_to("nobody", TxDropped{}).error().code, Code::kNotFound);
+}
+
+}  // namespace
+}  // namespace coffer::bus
