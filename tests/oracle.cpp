@@ -1,5 +1,6 @@
 #include "oracle.h"
 
+#include "codec/cbor_reader.h"
 #include "crypto/blake2b.h"
 
 namespace coffer::oracle {
@@ -33,6 +34,23 @@ void compare_inputs(Difference& diff, const std::string& where, std::span<const 
                 to_hex({got[i].tx, 32}) + "#" + std::to_string(got[i].index));
 }
 
+// The script's hash: Blake2b-224 over the language's byte and the script.
+void compare_script(Difference& diff, const std::string& where, ByteView got, const json::value* want) {
+  const bool wanted = want != nullptr && want->is_object();
+  diff.expect(where, wanted, !got.empty());
+  if (!wanted || got.empty()) return;
+  codec::CborReader reader(got);
+  auto pair = reader.begin_fixed(2);
+  const std::uint64_t language = reader.read_uint();
+  const ByteView script = language == 0 ? reader.skip() : reader.read_bytes();
+  reader.end_fixed(pair);
+  diff.expect(where + " is well-formed", true, reader.ok());
+  Bytes hashed = {static_cast<std::uint8_t>(language)};
+  append(hashed, script);
+  diff.expect(where + ".lang", number(want->at("lang")), language);
+  diff.expect(where + ".hash", text(want->at("hash")), crypto::blake2b_224(hashed).hex());
+}
+
 void compare_output(Difference& diff, const std::string& where, const Block& block, const Output& got,
                     const json::object& want) {
   if (const auto* form = want.if_contains("form"))
@@ -47,7 +65,7 @@ void compare_output(Difference& diff, const std::string& where, const Block& blo
   optional_hex("datum_hash", got.datum_hash);
   Hash256 datum_hash = crypto::blake2b_256(got.inline_datum);
   optional_hex("inline_datum_hash", got.inline_datum.empty() ? ByteView{} : datum_hash.view());
-  optional_hex("script_ref", got.script_ref);
+  compare_script(diff, where + ".script_ref", got.script_ref, want.if_contains("script_ref"));
   const auto* assets = want.if_contains("assets");
   auto mine = block.assets_of(got);
   diff.expect(where + ".assets count", assets ? assets->as_array().size() : 0, mine.size());

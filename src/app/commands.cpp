@@ -129,6 +129,8 @@ Result<> run_serve(const Context& context, bool demo) {
 Result<> run_sync(const Context& context, std::uint64_t to_height) {
   Signals signals;
   const Clock& clock = system_clock();
+  // The progress line tells what the everyday log would, so only what is out of the ordinary is logged.
+  if (context.config.log.level == "info") log::configure({log::Level::kWarn, log::Format::kText});
   cli::ProgressBar bar({.label = "syncing", .unit = "blocks", .total = to_height + 1}, clock, cli::stderr_output());
   NodeOptions options;
   options.stop_height = to_height;

@@ -113,8 +113,19 @@ Result<> Follower::deliver(std::shared_ptr<chain::Block> block, Ordinal ordinal)
   return bus_.publish(bus::BlockApplied{ordinal, std::move(block), below});
 }
 
+namespace {
+
+// Meeting the source again does not mend our own store.
+template <typename T>
+Result<T> final_error(Result<T> result) {
+  if (!result) result.error().retryable = false;
+  return result;
+}
+
+}  // namespace
+
 Result<> Follower::on_block(std::shared_ptr<chain::Block> block) {
-  const chainstate::Placed placed = TRY(chain_.place(*block));
+  const chainstate::Placed placed = TRY(final_error(chain_.place(*block)));
   switch (placed.placement) {
     case chainstate::Placement::kKnown:
       TRY(chain_.fill_in(*block, placed.ordinal));
@@ -129,7 +140,7 @@ Result<> Follower::on_block(std::shared_ptr<chain::Block> block) {
     case chainstate::Placement::kExtends:
     case chainstate::Placement::kForks: break;
   }
-  const chainstate::Connected connected = TRY(chain_.connect(*block, placed));
+  const chainstate::Connected connected = TRY(final_error(chain_.connect(*block, placed)));
   heard_ = true;
   if (connected.rolled_back) {
     log::info("rolled back", {{"to_height", connected.rolled_back->to.height()}, {"number", block->number}});

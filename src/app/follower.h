@@ -33,7 +33,8 @@ struct FollowerOptions {
   int poll_ms = 500;                 // longest wait for the source before looking around
   int first_pause_ms = 200;          // after a source fails; doubles up to the longest
   int longest_pause_ms = 10'000;
-  std::function<void(const chainstate::HeaderInfo&)> on_connected;  // progress; on the run() thread
+  // For progress; called on the run() thread.
+  std::function<void(const chainstate::HeaderInfo&)> on_connected = nullptr;
 };
 
 class Follower {

@@ -210,7 +210,7 @@ TEST_F(ChainStateTest, TheEventLogNumbersAndForgets) {
   ASSERT_EQ(all.size(), 5u);
   EXPECT_EQ(all[0].id, 3u);
   EXPECT_EQ(all[1].type, "rollback");
-  EXPECT_EQ(all[1].data, fmt::format(R"({{"depth":1,"to":{{"ordinal":1,"slot":20,"hash":"{}"}}}})", hash(0, 1).hex()));
+  EXPECT_EQ(all[1].data, fmt::format(R"({{"depth":1,"to":{{"ordinal":1,"number":1,"slot":20,"hash":"{}"}}}})", hash(0, 1).hex()));
   EXPECT_EQ(all[2].type, "block");
   EXPECT_NE(all[2].data.find(R"("number":2)"), std::string::npos);
   EXPECT_EQ(events_->read(6, 100).value().size(), 1u);

@@ -17,6 +17,7 @@ Result<std::unique_ptr<EventLog>> EventLog::open(kv::Database& db, chain::Family
                                                  std::uint64_t keep) {
   std::unique_ptr<EventLog> log(new EventLog(db, family, keep));
   log->column_ = TRY(db.column("events"));
+  log->headers_ = TRY(db.column("chain_headers"));
   log->meta_ = TRY(db.column(kMetaColumn));
   log->writer_ = TRY(GroupedWriter::open(db, "events.position"));
   log->last_id_ = TRY(log->stored_last_id());
@@ -67,10 +68,14 @@ Result<> EventLog::on_rollback(const bus::RolledBack& rollback) {
   TRY(flush());
   const bus::Position& to = rollback.to;
   const std::uint64_t depth = position().height() - to.height();
-  const std::string target =
-      to.at_origin ? "null"
-                   : fmt::format(R"({{"ordinal":{},"slot":{},"hash":"{}"}})", to.ordinal.value,
-                                 to.point.slot.value, display(family_, to.point.hash));
+  std::string target = "null";
+  if (!to.at_origin) {
+    const auto stored = TRY(db_.get(headers_, to.point.hash.view()));
+    if (!stored) return fail(Code::kCorrupt, "the header at ordinal {} is missing", to.ordinal.value);
+    const HeaderInfo header = TRY(decode_header(to.point.hash, *stored));
+    target = fmt::format(R"({{"ordinal":{},"number":{},"slot":{},"hash":"{}"}})", to.ordinal.value,
+                         header.number.value, header.slot.value, display(family_, header.hash));
+  }
   return settle(writer_->move_to(to, [&](kv::Batch& batch) {
     append_event(batch, "rollback", fmt::format(R"({{"depth":{},"to":{}}})", depth, target));
   }));

@@ -39,7 +39,7 @@ class EventLog final : public bus::Consumer, public EventReader {
   kv::Database& db_;
   const chain::Family family_;
   const std::uint64_t keep_;
-  kv::Column column_, meta_;
+  kv::Column column_, headers_, meta_;
   std::unique_ptr<GroupedWriter> writer_;
   std::uint64_t last_id_ = 0;               // given, maybe not committed yet; the writer's own
   std::atomic<std::uint64_t> readable_{0};  // committed

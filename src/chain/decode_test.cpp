@@ -1,0 +1,108 @@
+#include "chain/decode.h"
+
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "base/random.h"
+#include "base/test_data.h"
+
+namespace coffer::chain {
+namespace {
+
+// Bitcoin's regtest block 0.
+constexpr std::string_view kGenesis =
+    "0100000000000000000000000000000000000000000000000000000000000000000000003ba3edfd7a7b12b27ac72c3e"
+    "67768f617fc81bc3888a51323a9fb8aa4b1e5e4adae5494dffff7f200200000001010000000100000000000000000000"
+    "00000000000000000000000000000000000000000000ffffffff4d04ffff001d0104455468652054696d65732030332f"
+    "4a616e2f32303039204368616e63656c6c6f72206f6e206272696e6b206f66207365636f6e64206261696c6f75742066"
+    "6f722062616e6b73ffffffff0100f2052a01000000434104678afdb0fe5548271967f1a67130b7105cd6a828e03909a6"
+    "7962e0ea1f61deb649f6bc3f4cef38c4f35504e51ec112de5c384df7ba0b8d578a4c702b6bf11d5fac00000000";
+
+TEST(Network, KnowsItsNamesAndTimes) {
+  EXPECT_EQ(find_network("bitcoin", "mainnet").value().bitcoin.segwit_hrp, "bc");
+  EXPECT_EQ(find_network("bitcoin", "moon").error().message,
+            "no bitcoin network 'moon'; use one of mainnet, testnet, testnet4, signet, regtest, devnet");
+  EXPECT_EQ(find_network("doge", "mainnet").error().code, Code::kUsage);
+  const Network mainnet = find_network("cardano", "mainnet").value();
+  EXPECT_EQ(mainnet.epoch_of(Slot(4'492'800)), 208u);  // the first Shelley slot, 29 July 2020
+  EXPECT_EQ(mainnet.time_of(Slot(4'492'800)), 1596059091);
+  EXPECT_EQ(mainnet.epoch_of(Slot(21'599)), 0u);
+  EXPECT_EQ(mainnet.epoch_of(Slot(21'600)), 1u);
+  EXPECT_GT(mainnet.time_of(Slot(~0ull)), 0);
+}
+
+class Genesis : public testing::Test {
+ protected:
+  const Network network_ = find_network("bitcoin", "regtest").value();
+  Bytes raw_ = from_hex(kGenesis).value();
+};
+
+TEST_F(Genesis, DecodesWithHashesAndCoinbase) {
+  const Block block = decode(network_, raw_).value();
+  EXPECT_EQ(block.hash, network_.genesis);
+  EXPECT_TRUE(block.prev.is_zero());
+  EXPECT_EQ(block.time_unix_s, 1296688602);
+  ASSERT_EQ(block.txs.size(), 1u);
+  EXPECT_TRUE(block.txs[0].coinbase);
+  EXPECT_TRUE(block.spent_by(block.txs[0]).empty());
+  EXPECT_EQ(display(Family::kBitcoin, block.txs[0].id),
+            "4a5e1e4baab89f3a32518a88c31bc87f618f76673e2cc77ab2127b7afdeda33b");
+  EXPECT_EQ(block.outputs_of(block.txs[0])[0].coin.value, 5'000'000'000u);
+}
+
+TEST_F(Genesis, EveryTruncationIsAnErrorWithAPosition) {
+  for (std::size_t size = 0; size < raw_.size(); ++size) {
+    auto cut = decode(network_, Bytes(raw_.begin(), raw_.begin() + static_cast<std::ptrdiff_t>(size)));
+    ASSERT_FALSE(cut) << size;
+    EXPECT_EQ(cut.error().code, Code::kInvalidInput);
+    EXPECT_NE(cut.error().message.find(" at byte "), std::string::npos) << cut.error().message;
+  }
+  raw_.push_back(0);
+  EXPECT_EQ(decode(network_, raw_).error().message, "block: bytes after the last transaction at byte 285");
+}
+
+TEST_F(Genesis, AChangedTransactionBreaksTheMerkleRoot) {
+  raw_[200] ^= 1;
+  EXPECT_EQ(decode(network_, raw_).error().message, "block: merkle root does not match its transactions");
+  EXPECT_TRUE(decode(network_, raw_, {.hash = true, .verify = false}));
+}
+
+TEST_F(Genesis, ATransactionTwiceIsNotTheSameBlock) {  // CVE-2012-2459
+  Bytes twice = raw_;
+  twice[80] = 2;
+  twice.insert(twice.end(), raw_.begin() + 81, raw_.end());
+  EXPECT_FALSE(decode(network_, twice));
+}
+
+TEST_F(Genesis, ABlockBeyondTheBoundIsRefused) {
+  Block block;
+  const Bytes huge((8u << 20) + 1);
+  EXPECT_EQ(decode_into(block, network_, huge).error().code, Code::kTooLarge);
+}
+
+TEST(DecodeMutations, RandomDamageNeverCrashes) {
+  COFFER_REQUIRE_DATA_OR_SKIP(directory, "cardano/pallas");
+  const std::uint64_t seed = random_seed();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Rng rng(seed);
+  const Network cardano = find_network("cardano", "preprod").value();
+  int errors = 0, rounds = 0;
+  for (const char* name : {"byron2", "shelley1", "allegra1", "alonzo3", "babbage6", "conway3", "conway8"}) {
+    const auto text = read_file(directory / (std::string(name) + ".block"), 10u << 20).value();
+    std::string hex(as_text(text));
+    while (!hex.empty() && std::isspace(static_cast<unsigned char>(hex.back()))) hex.pop_back();
+    const Bytes good = from_hex(hex).value();
+    ASSERT_TRUE(decode(cardano, good)) << name;
+    for (int i = 0; i < 500; ++i, ++rounds) {
+      Bytes bad = good;
+      for (std::uint64_t flips = rng.between(1, 4); flips > 0; --flips)
+        bad[rng.below(bad.size())] = static_cast<std::uint8_t>(rng());
+      if (rng.one_in(4)) bad.resize(rng.below(bad.size()));
+      errors += !decode(cardano, bad, {.hash = true, .verify = rng.one_in(2)}).has_value();
+    }
+  }
+  EXPECT_GT(errors, rounds / 3);
+}
+
+}  // namespace
+}  // namespace coffer::chain

@@ -1,0 +1,174 @@
+// What a person meets: help, bad input of every kind, one clear line and the right exit code.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <boost/json.hpp>
+#include <fstream>
+
+#include "base/temp_dir.h"
+#include "process.h"
+
+namespace coffer {
+namespace {
+
+using test::Finished;
+using test::Process;
+using test::run;
+
+// One line on stderr that begins with the program's name and holds the text; nothing on stdout.
+void expect_refusal(const Finished& end, int exit_code, const std::string& text) {
+  EXPECT_EQ(end.exit_code, exit_code) << end.err;
+  EXPECT_EQ(end.out, "");
+  EXPECT_EQ(end.err.rfind("coffer: ", 0), 0u) << end.err;
+  EXPECT_EQ(std::count(end.err.begin(), end.err.end(), '\n'), 1) << end.err;
+  EXPECT_NE(end.err.find(text), std::string::npos) << end.err;
+}
+
+class Cli : public testing::Test {
+ protected:
+  std::string data(const char* name = "data") const { return (dir_.path() / name).string(); }
+  Finished sync(std::vector<std::string> more = {}, const char* name = "data") const {
+    std::vector<std::string> arguments = {"sync", "--to", "50", "--data", data(name)};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments);
+  }
+  TempDir dir_;
+};
+
+TEST_F(Cli, HelpHasExamplesAndListsOnlyWhatWorks) {
+  const Finished help = run({"--help"});
+  EXPECT_EQ(help.exit_code, 0);
+  for (const char* text : {"coffer demo", "Examples:", "Exit codes", "serve", "sync", "status", "devnet", "bench"})
+    EXPECT_NE(help.out.find(text), std::string::npos) << text;
+  for (const char* later : {"wallet", "token"}) EXPECT_EQ(help.out.find(later), std::string::npos) << later;
+  for (const char* command : {"demo", "serve", "sync", "status", "rebuild", "version", "settings"})
+    EXPECT_EQ(run({command, "--help"}).exit_code, 0) << command;
+  EXPECT_EQ(run({"version"}).out.rfind("coffer ", 0), 0u);
+}
+
+TEST_F(Cli, WrongUsageIsExitCodeTwo) {
+  expect_refusal(run({}), 2, "see 'coffer --help'");
+  expect_refusal(run({"fly"}), 2, "fly");
+  expect_refusal(run({"sync", "--bogus"}), 2, "see 'coffer sync --help'");
+  expect_refusal(sync({"--chain", "dogecoin"}), 2, "chain");
+  expect_refusal(sync({"--network", "mars"}), 2, "mars");
+  expect_refusal(sync({"--source", "file:x"}), 2, "source");
+  expect_refusal(sync({"--devnet-txs-per-block", "-1"}), 2, "devnet.txs_per_block");
+  expect_refusal(run({"sync", "--to", "many", "--data", data()}), 2, "--to");
+  expect_refusal(run({"devnet", "write", data(), "--chain", "cardano"}), 2, "--format hex");
+  EXPECT_FALSE(std::filesystem::exists(data()));
+}
+
+TEST_F(Cli, SettingsAreNamedWhenTheyAreWrong) {
+  std::ofstream(dir_.path() / "bad.toml") << "[http]\nlissten = \"x\"\n";
+  expect_refusal(sync({"--config", (dir_.path() / "bad.toml").string()}), 2, "http.lissten");
+  expect_refusal(sync({"--config", (dir_.path() / "none.toml").string()}), 1, "none.toml");
+  expect_refusal(run({"sync", "--to", "5", "--data", data()}, {"COFFER_LOG_LEVL=info"}), 2, "COFFER_LOG_LEVL");
+}
+
+TEST_F(Cli, AnotherNetworkOrSeedIsRefusedAndNothingIsTouched) {  // E5
+  ASSERT_EQ(sync().exit_code, 0);
+  const std::string before = run({"status", "--json", "--data", data()}).out;
+  expect_refusal(sync({"--chain", "cardano"}), 1, "belongs to bitcoin devnet");
+  expect_refusal(sync({"--devnet-seed", "9"}), 1, "another genesis or seed");
+  EXPECT_EQ(sync().exit_code, 0);
+  auto tip = [](const std::string& text) { return boost::json::parse(text).at("totals").at("digest"); };
+  EXPECT_EQ(tip(run({"status", "--json", "--data", data()}).out), tip(before));
+}
+
+TEST_F(Cli, StatusOfNothingSaysHowToBegin) {
+  expect_refusal(run({"status", "--data", data()}), 1, "coffer demo");
+}
+
+TEST_F(Cli, StatusReadsAStoreOfEitherChainWithoutBeingTold) {
+  ASSERT_EQ(sync({"--chain", "cardano"}).exit_code, 0);
+  const Finished status = run({"status", "--data", data()});
+  EXPECT_EQ(status.exit_code, 0) << status.err;
+  EXPECT_NE(status.out.find("cardano devnet"), std::string::npos);
+  EXPECT_NE(status.out.find("51 blocks"), std::string::npos) << status.out;
+}
+
+TEST_F(Cli, NoPermissionIsOneLine) {
+  if (::geteuid() == 0) {  // root may do anything: a file in the way stands for it
+    std::ofstream(data("file")) << "x";
+    expect_refusal(sync({}, "file"), 2, "is not a directory");
+    expect_refusal(sync({}, "file/below"), 2, "is not a directory");
+  } else {
+    ::mkdir(data("closed").c_str(), 0500);
+    expect_refusal(sync({}, "closed/below"), 3, "check its owner and mode");
+  }
+  const Finished write = run({"devnet", "write", data("none") + "/x.dat", "--blocks", "5"});
+  EXPECT_EQ(write.exit_code, 1);
+  EXPECT_NE(write.err.find("cannot create"), std::string::npos) << write.err;
+}
+
+TEST_F(Cli, APortInUseAndASecondProcessAreRefused) {
+  Process first({test::coffer(), "demo", "--json", "--data", data(), "--listen", "127.0.0.1:0"});
+  ASSERT_TRUE(first.wait_for_output("\"url\"")) << first.err();
+  const std::string url(boost::json::parse(first.out()).at("url").as_string());
+  const std::string port = url.substr(url.rfind(':') + 1);
+  expect_refusal(run({"demo", "--data", data("other"), "--listen", "127.0.0.1:" + port, "--log-level", "error"}), 3,
+                 "choose another port");
+  expect_refusal(run({"demo", "--data", data(), "--listen", "127.0.0.1:0", "--log-level", "error"}), 3, "another process");
+  // Status beside the running one asks it.
+  const Finished status = run({"status", "--data", data()});
+  EXPECT_NE(status.out.find("running for"), std::string::npos) << status.out << status.err;
+  first.kill(SIGTERM);
+  EXPECT_EQ(first.wait(20'000)->exit_code, 0) << first.err();
+  EXPECT_NE(run({"status", "--data", data()}).out.find("not running"), std::string::npos);
+}
+
+TEST_F(Cli, BeyondLoopbackNeedsTlsOrAProxy) {
+  expect_refusal(run({"demo", "--data", data(), "--listen", "0.0.0.0:0", "--log-level", "error"}), 2, "http.behind_proxy");
+}
+
+TEST_F(Cli, ACorruptDatabaseIsSaidToBe) {
+  ASSERT_EQ(sync().exit_code, 0);
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(data()) / "db"))
+    if (entry.path().filename().string().starts_with("MANIFEST")) {
+      std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+      file.seekp(20);
+      file.put('\x55');
+    }
+  const Finished end = sync({"--log-level", "off"});
+  EXPECT_EQ(end.exit_code, 3);
+  EXPECT_EQ(end.err.rfind("coffer: ", 0), 0u) << end.err;
+}
+
+TEST_F(Cli, RebuildFillsAConsumerAgain) {
+  ASSERT_EQ(sync().exit_code, 0);
+  const auto digest = [&] { return boost::json::parse(run({"status", "--json", "--data", data()}).out).at("totals").at("digest"); };
+  const auto before = digest();
+  expect_refusal(run({"rebuild", "nothing", "--data", data()}), 1, "totals or events");
+  ASSERT_EQ(run({"rebuild", "totals", "--data", data()}).exit_code, 0);
+  EXPECT_NE(digest(), before);
+  ASSERT_EQ(sync().exit_code, 0);
+  EXPECT_EQ(digest(), before);
+}
+
+TEST_F(Cli, DiskFullStopsClearlyAndGoesOnWithRoom) {
+  const std::string mount = data("small");
+  std::filesystem::create_directory(mount);
+  if (::geteuid() != 0 || ::system(("mount -t tmpfs -o size=24m tmpfs " + mount + " 2>/dev/null").c_str()) != 0)
+    GTEST_SKIP() << "mounting a small file system needs root";
+  const std::string filler = mount + "/filler";
+  // Room for the database to open but not for its blocks.
+  ASSERT_EQ(::system(("head -c 23000000 /dev/zero > " + filler).c_str()), 0);
+  auto big = [&] {
+    return run({"sync", "--to", "3000", "--data", mount + "/data", "--devnet-txs-per-block", "40", "--log-level", "off"});
+  };
+  const Finished full = big();
+  EXPECT_EQ(full.exit_code, 3) << full.err;
+  EXPECT_NE(full.err.find("space"), std::string::npos) << full.err;
+  std::filesystem::remove(filler);
+  const Finished again = big();
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  const Finished fresh = run({"sync", "--to", "3000", "--data", data(), "--devnet-txs-per-block", "40", "--log-level", "off"});
+  EXPECT_EQ(again.out.substr(again.out.find("digest")), fresh.out.substr(fresh.out.find("digest")));
+  ASSERT_EQ(::system(("umount " + mount).c_str()), 0);
+}
+
+}  // namespace
+}  // namespace coffer
