@@ -221,7 +221,7 @@ TEST_P(Follow, ALostSourceIsMetAgain) {
 TEST_P(Follow, AForeignOrDamagedBlockStopsItAndLosesNothing) {
   Fork fork = make_fork(GetParam(), 20, 0, 0);
   Bytes damaged = fork.trunk[15];
-  damaged[damaged.size() - 10] ^= 1;
+  damaged.back() ^= 1;
   std::vector<Bytes> blocks(fork.trunk.begin(), fork.trunk.begin() + 15);
   blocks.push_back(damaged);
   const Result<> stopped = follow(a_.path(), blocks);

@@ -173,6 +173,9 @@ int run_main(int argc, char** argv) {
       path += " " + step->get_name();
     }
     std::string message = error.what();
+    if (const auto extra = app.remaining(true); at->get_subcommands().empty() && at->get_name() != "" && !extra.empty() &&
+                                                extra.front().front() != '-')
+      message = fmt::format("no command '{}'", extra.front());
     std::replace(message.begin(), message.end(), '\n', ' ');
     return report(make_error(Code::kUsage, fmt::format("{}; see '{} --help'", message, path)));
   }

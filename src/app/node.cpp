@@ -48,6 +48,16 @@ http::Options http_options(const HttpConfig& config) {
   return options;
 }
 
+Result<> check_source(const Config& config) {
+  TRY(chain::find_network(config.chain, config.network));
+  if (config.source != "devnet")  // the text may hold a password: not shown
+    return fail(Code::kUsage, "no such source; this version knows devnet");
+  if (config.network != "devnet")
+    return fail(Code::kUsage, "the simulated chain is network devnet, not {}; drop --network",
+                config.network);
+  return {};
+}
+
 }  // namespace
 
 Node::Node(const Config& config, NodeOptions options, const Clock& clock)
@@ -56,7 +66,7 @@ Node::Node(const Config& config, NodeOptions options, const Clock& clock)
 
 Result<std::unique_ptr<Node>> Node::open(const Config& config, NodeOptions options, const Clock& clock) {
   std::unique_ptr<Node> node(new Node(config, std::move(options), clock));
-  TRY(chain::find_network(config.chain, config.network));  // before anything is made
+  if (!node->options_.read_only) TRY(check_source(config));  // before anything is made
   if (!node->options_.read_only) TRY(make_directory(config.data_dir, 0700));
   if (config.network == "devnet") node->devnet_ = TRY(devnet_options(config, node->options_.paced, clock));
   TRY(node->open_stores());
@@ -89,11 +99,6 @@ Result<> Node::open_stores() {
 }
 
 Result<> Node::open_source() {
-  if (config_.source != "devnet")
-    return fail(Code::kUsage, "no source '{}'; this version knows devnet", config_.source);
-  if (config_.network != "devnet")
-    return fail(Code::kUsage, "the simulated chain is network devnet, not {}; drop --network or choose another --source",
-                config_.network);
   feed::DevnetSourceOptions options;
   options.chain = devnet_;
   options.block_interval_ms = options_.paced ? static_cast<int>(config_.devnet.block_interval_ms) : 0;
@@ -221,11 +226,11 @@ Result<> rebuild_consumer(const Config& config, std::string_view name) {
     return fail(Code::kNotFound, "no consumer '{}'; use totals or events", name);
   auto db = TRY(kv::Database::open(database_options(config, false)));
   const kv::Column meta = TRY(db->column(chainstate::kMetaColumn));
-  // First the position, then the data: a crash between leaves a consumer that starts anew.
+  const kv::Column column = TRY(db->column(name));
   kv::Batch batch;
   batch.del(meta, as_bytes(std::string(name) + ".position"));
-  TRY(db->commit(batch, kv::Durability::kWalSync));
-  return db->drop_column(name);
+  batch.del_range(column, {}, Bytes(64, 0xff));
+  return db->commit(batch, kv::Durability::kWalSync);
 }
 
 }  // namespace coffer::app
