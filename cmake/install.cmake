@@ -11,7 +11,8 @@ install(TARGETS ${coffer_modules} EXPORT cofferTargets ARCHIVE DESTINATION ${CMA
 foreach(target IN LISTS coffer_modules)
   get_target_property(directory ${target} SOURCE_DIR)
   install(DIRECTORY ${directory} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/coffer
-    FILES_MATCHING PATTERN "*.h" PATTERN "test_*.h" EXCLUDE PATTERN "*_test*.h" EXCLUDE)
+    FILES_MATCHING PATTERN "*.h" PATTERN "test_*.h" EXCLUDE PATTERN "*_test*.h" EXCLUDE
+    PATTERN "impl.h" EXCLUDE PATTERN "*_impl.h" EXCLUDE PATTERN "cardano_parts.h" EXCLUDE)
 endforeach()
 
 install(EXPORT cofferTargets NAMESPACE coffer:: DESTINATION ${coffer_cmake_dir})

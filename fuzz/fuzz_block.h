@@ -15,10 +15,12 @@ inline void check_views(const chain::Block& block) {
   for (const chain::Tx& tx : block.txs) {
     check_within(block.raw, tx.raw);
     check_within(block.raw, tx.witnesses);
-    for (const auto inputs : {block.inputs_of(tx), block.collateral_of(tx), block.reference_inputs_of(tx)})
+    for (const auto inputs :
+         {block.inputs_of(tx), block.collateral_of(tx), block.reference_inputs_of(tx)})
       for (const chain::Input& input : inputs) check_within(block.raw, {input.tx, 32});
     for (const chain::Output& output : block.outputs_of(tx)) {
-      for (const ByteView view : {output.address, output.datum_hash, output.inline_datum, output.script_ref})
+      for (const ByteView view :
+           {output.address, output.datum_hash, output.inline_datum, output.script_ref})
         check_within(block.raw, view);
       for (const chain::Asset& asset : block.assets_of(output)) {
         check_within(block.raw, {asset.policy, 28});

@@ -1,4 +1,5 @@
-// Any bytes as a cardano block and as a transaction: an error or a block whose views lie within the bytes.
+// Any bytes as a cardano block and as a transaction: an error or a block whose views lie within the
+// bytes.
 #include "fuzz_block.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

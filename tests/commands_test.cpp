@@ -40,9 +40,11 @@ class Commands : public testing::Test {
 TEST_F(Commands, HelpHasExamplesAndListsOnlyWhatWorks) {
   const Finished help = run({"--help"});
   EXPECT_EQ(help.exit_code, 0);
-  for (const char* text : {"coffer demo", "Examples:", "Exit codes", "serve", "sync", "status", "devnet", "bench"})
+  for (const char* text :
+       {"coffer demo", "Examples:", "Exit codes", "serve", "sync", "status", "devnet", "bench"})
     EXPECT_NE(help.out.find(text), std::string::npos) << text;
-  for (const char* later : {"wallet", "token"}) EXPECT_EQ(help.out.find(later), std::string::npos) << later;
+  for (const char* later : {"wallet", "token"})
+    EXPECT_EQ(help.out.find(later), std::string::npos) << later;
   for (const char* command : {"demo", "serve", "sync", "status", "rebuild", "version", "settings"})
     EXPECT_EQ(run({command, "--help"}).exit_code, 0) << command;
   EXPECT_EQ(run({"version"}).out.rfind("coffer ", 0), 0u);
@@ -65,7 +67,8 @@ TEST_F(Commands, SettingsAreNamedWhenTheyAreWrong) {
   std::ofstream(dir_.path() / "bad.toml") << "[http]\nlissten = \"x\"\n";
   expect_refusal(sync({"--config", (dir_.path() / "bad.toml").string()}), 2, "http.lissten");
   expect_refusal(sync({"--config", (dir_.path() / "none.toml").string()}), 1, "none.toml");
-  expect_refusal(run({"sync", "--to", "5", "--data", data()}, {"COFFER_LOG_LEVL=info"}), 2, "COFFER_LOG_LEVL");
+  expect_refusal(run({"sync", "--to", "5", "--data", data()}, {"COFFER_LOG_LEVL=info"}), 2,
+                 "COFFER_LOG_LEVL");
 }
 
 TEST_F(Commands, AnotherNetworkOrSeedIsRefusedAndNothingIsTouched) {  // E5
@@ -74,7 +77,9 @@ TEST_F(Commands, AnotherNetworkOrSeedIsRefusedAndNothingIsTouched) {  // E5
   expect_refusal(sync({"--chain", "cardano"}), 1, "belongs to bitcoin devnet");
   expect_refusal(sync({"--devnet-seed", "9"}), 1, "another genesis or seed");
   EXPECT_EQ(sync().exit_code, 0);
-  auto tip = [](const std::string& text) { return boost::json::parse(text).at("totals").at("digest"); };
+  auto tip = [](const std::string& text) {
+    return boost::json::parse(text).at("totals").at("digest");
+  };
   EXPECT_EQ(tip(run({"status", "--json", "--data", data()}).out), tip(before));
 }
 
@@ -109,9 +114,11 @@ TEST_F(Commands, APortInUseAndASecondProcessAreRefused) {
   ASSERT_TRUE(first.wait_for_output("\"url\"")) << first.err();
   const std::string url(boost::json::parse(first.out()).at("url").as_string());
   const std::string port = url.substr(url.rfind(':') + 1);
-  expect_refusal(run({"demo", "--data", data("other"), "--listen", "127.0.0.1:" + port, "--log-level", "error"}), 3,
-                 "choose another port");
-  expect_refusal(run({"demo", "--data", data(), "--listen", "127.0.0.1:0", "--log-level", "error"}), 3, "in use by process");
+  expect_refusal(run({"demo", "--data", data("other"), "--listen", "127.0.0.1:" + port,
+                      "--log-level", "error"}),
+                 3, "choose another port");
+  expect_refusal(run({"demo", "--data", data(), "--listen", "127.0.0.1:0", "--log-level", "error"}),
+                 3, "in use by process");
   // Status beside the running one asks it.
   const Finished status = run({"status", "--data", data()});
   EXPECT_NE(status.out.find("running for"), std::string::npos) << status.out << status.err;
@@ -121,12 +128,14 @@ TEST_F(Commands, APortInUseAndASecondProcessAreRefused) {
 }
 
 TEST_F(Commands, BeyondLoopbackNeedsTlsOrAProxy) {
-  expect_refusal(run({"demo", "--data", data(), "--listen", "0.0.0.0:0", "--log-level", "error"}), 2, "http.behind_proxy");
+  expect_refusal(run({"demo", "--data", data(), "--listen", "0.0.0.0:0", "--log-level", "error"}),
+                 2, "http.behind_proxy");
 }
 
 TEST_F(Commands, ACorruptDatabaseIsSaidToBe) {
   ASSERT_EQ(sync().exit_code, 0);
-  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(data()) / "db"))
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::path(data()) / "db"))
     if (entry.path().filename().string().starts_with("MANIFEST")) {
       std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
       file.seekp(20);
@@ -139,7 +148,11 @@ TEST_F(Commands, ACorruptDatabaseIsSaidToBe) {
 
 TEST_F(Commands, RebuildFillsAConsumerAgain) {
   ASSERT_EQ(sync().exit_code, 0);
-  const auto digest = [&] { return boost::json::parse(run({"status", "--json", "--data", data()}).out).at("totals").at("digest"); };
+  const auto digest = [&] {
+    return boost::json::parse(run({"status", "--json", "--data", data()}).out)
+        .at("totals")
+        .at("digest");
+  };
   const auto before = digest();
   expect_refusal(run({"rebuild", "nothing", "--data", data()}), 1, "totals or events");
   ASSERT_EQ(run({"rebuild", "totals", "--data", data()}).exit_code, 0);
@@ -151,13 +164,15 @@ TEST_F(Commands, RebuildFillsAConsumerAgain) {
 TEST_F(Commands, DiskFullStopsClearlyAndGoesOnWithRoom) {
   const std::string mount = data("small");
   std::filesystem::create_directory(mount);
-  if (::geteuid() != 0 || ::system(("mount -t tmpfs -o size=24m tmpfs " + mount + " 2>/dev/null").c_str()) != 0)
+  if (::geteuid() != 0 ||
+      ::system(("mount -t tmpfs -o size=24m tmpfs " + mount + " 2>/dev/null").c_str()) != 0)
     GTEST_SKIP() << "mounting a small file system needs root";
   const std::string filler = mount + "/filler";
   // Room for the database to open but not for its blocks.
   ASSERT_EQ(::system(("head -c 23000000 /dev/zero > " + filler).c_str()), 0);
   auto big = [&] {
-    return run({"sync", "--to", "3000", "--data", mount + "/data", "--devnet-txs-per-block", "40", "--log-level", "off"});
+    return run({"sync", "--to", "3000", "--data", mount + "/data", "--devnet-txs-per-block", "40",
+                "--log-level", "off"});
   };
   const Finished full = big();
   EXPECT_EQ(full.exit_code, 3) << full.err;
@@ -165,7 +180,8 @@ TEST_F(Commands, DiskFullStopsClearlyAndGoesOnWithRoom) {
   std::filesystem::remove(filler);
   const Finished again = big();
   EXPECT_EQ(again.exit_code, 0) << again.err;
-  const Finished fresh = run({"sync", "--to", "3000", "--data", data(), "--devnet-txs-per-block", "40", "--log-level", "off"});
+  const Finished fresh = run({"sync", "--to", "3000", "--data", data(), "--devnet-txs-per-block",
+                              "40", "--log-level", "off"});
   EXPECT_EQ(again.out.substr(again.out.find("digest")), fresh.out.substr(fresh.out.find("digest")));
   ASSERT_EQ(::system(("umount " + mount).c_str()), 0);
 }

@@ -22,9 +22,24 @@ struct Setup {
 };
 
 std::vector<std::string> sync_command(const Setup& setup, const std::filesystem::path& data) {
-  return {test::coffer(), "sync", "--chain", setup.chain, "--to", std::to_string(setup.to), "--data", data.string(),
-          "--devnet-seed", "5", "--devnet-reorg-every", "8", "--devnet-max-reorg-depth", "12",
-          "--chainstate-rollback-window", "200", "--log-level", "warn"};
+  return {test::coffer(),
+          "sync",
+          "--chain",
+          setup.chain,
+          "--to",
+          std::to_string(setup.to),
+          "--data",
+          data.string(),
+          "--devnet-seed",
+          "5",
+          "--devnet-reorg-every",
+          "8",
+          "--devnet-max-reorg-depth",
+          "12",
+          "--chainstate-rollback-window",
+          "200",
+          "--log-level",
+          "warn"};
 }
 
 // What must be equal: the chain's tip, the totals' digest, and that every consumer is at the tip.
@@ -35,7 +50,8 @@ std::string fingerprint(const std::filesystem::path& data) {
   std::string out = std::string(doc.at("tip").at("hash").as_string()) + " " +
                     std::string(doc.at("totals").at("digest").as_string());
   for (const json::value& consumer : doc.at("consumers").as_array())
-    out += " " + std::string(consumer.at("name").as_string()) + ":" + std::string(consumer.at("tip").at("hash").as_string());
+    out += " " + std::string(consumer.at("name").as_string()) + ":" +
+           std::string(consumer.at("tip").at("hash").as_string());
   return out;
 }
 
@@ -44,7 +60,9 @@ void crash_campaign(const Setup& setup, int kills) {
   Process whole(sync_command(setup, straight.path()));
   const auto start = std::chrono::steady_clock::now();
   ASSERT_EQ(whole.wait()->exit_code, 0) << whole.err();
-  const auto whole_us = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start).count();
+  const auto whole_us = std::chrono::duration_cast<std::chrono::microseconds>(
+                            std::chrono::steady_clock::now() - start)
+                            .count();
 
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
@@ -53,7 +71,8 @@ void crash_campaign(const Setup& setup, int kills) {
   while (killed < kills) {
     Process process(sync_command(setup, crashed.path()));
     // Any moment from before the database is open to after the last block.
-    std::this_thread::sleep_for(std::chrono::microseconds(rng.below(static_cast<std::uint64_t>(whole_us))));
+    std::this_thread::sleep_for(
+        std::chrono::microseconds(rng.below(static_cast<std::uint64_t>(whole_us))));
     process.kill(SIGKILL);
     const auto end = process.wait();
     ASSERT_TRUE(end);
@@ -74,13 +93,24 @@ void crash_campaign(const Setup& setup, int kills) {
   std::printf("%d kills, %d runs to the end between them\n", killed, finished);
 }
 
-TEST(Crash, KilledBitcoinSyncEndsAsOneThatWasNot) { crash_campaign({"bitcoin", 600}, test::long_run() ? 250 : 10); }
-TEST(Crash, KilledCardanoSyncEndsAsOneThatWasNot) { crash_campaign({"cardano", 600}, test::long_run() ? 250 : 10); }
+TEST(Crash, KilledBitcoinSyncEndsAsOneThatWasNot) {
+  crash_campaign({"bitcoin", 600}, test::long_run() ? 250 : 10);
+}
+TEST(Crash, KilledCardanoSyncEndsAsOneThatWasNot) {
+  crash_campaign({"cardano", 600}, test::long_run() ? 250 : 10);
+}
 
 TEST(Crash, AServerThatIsKilledGoesOnFromItsTip) {
   TempDir data;
-  const std::vector<std::string> command = {test::coffer(), "demo", "--json", "--data", data.path().string(), "--listen",
-                                            "127.0.0.1:0", "--devnet-block-interval-ms", "20"};
+  const std::vector<std::string> command = {test::coffer(),
+                                            "demo",
+                                            "--json",
+                                            "--data",
+                                            data.path().string(),
+                                            "--listen",
+                                            "127.0.0.1:0",
+                                            "--devnet-block-interval-ms",
+                                            "20"};
   std::uint64_t height = 0;
   for (int round = 0; round < 3; ++round) {
     Process server(command);

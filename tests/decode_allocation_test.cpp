@@ -17,8 +17,12 @@ void* operator new(std::size_t size) {
   if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
 
 namespace coffer {
 namespace {
@@ -27,7 +31,8 @@ class DecodeAllocation : public testing::TestWithParam<const char*> {};
 
 TEST_P(DecodeAllocation, IsNothingPerTransaction) {
   const chain::Network network = chain::find_network(GetParam(), "devnet").value();
-  feed::DevnetChain devnet({.family = network.family, .seed = 1, .txs_per_block = 400, .reorg_every = 0});
+  feed::DevnetChain devnet(
+      {.family = network.family, .seed = 1, .txs_per_block = 400, .reorg_every = 0});
   Bytes big;
   for (int i = 0; i < 160; ++i) {
     Bytes block = devnet.next().block;

@@ -17,7 +17,8 @@ using chain::Family;
 // Serves a fixed list of blocks as they stand, stale branches and all.
 class ListSource final : public feed::Source {
  public:
-  explicit ListSource(std::vector<Bytes> blocks, std::uint64_t tip = 0) : blocks_(std::move(blocks)), tip_(tip) {}
+  explicit ListSource(std::vector<Bytes> blocks, std::uint64_t tip = 0)
+      : blocks_(std::move(blocks)), tip_(tip) {}
   std::string describe() const override { return "a list"; }
   Result<chain::Point> intersect(std::span<const chain::Point> points) override {
     return points.empty() ? chain::Point::origin() : points.front();  // the test gives what follows
@@ -48,7 +49,8 @@ struct Stores {
     for (const auto& more : {chainstate::Totals::columns(), chainstate::EventLog::columns()})
       columns.insert(columns.end(), more.begin(), more.end());
     db = kv::Database::open({.path = path, .columns = columns}).value();
-    chain = chainstate::ChainState::open(*db, network, chainstate::Identity::of(network), window).value();
+    chain = chainstate::ChainState::open(*db, network, chainstate::Identity::of(network), window)
+                .value();
     totals = chainstate::Totals::open(*db, window).value();
     events = chainstate::EventLog::open(*db, network.family, 100).value();
   }
@@ -81,8 +83,8 @@ class Follow : public testing::TestWithParam<Family> {
     bus.stop();
     return done;
   }
-  Result<> follow(const std::filesystem::path& path, std::vector<Bytes> blocks, bool with_totals = true,
-                  std::uint64_t window = 300) {
+  Result<> follow(const std::filesystem::path& path, std::vector<Bytes> blocks,
+                  bool with_totals = true, std::uint64_t window = 300) {
     ListSource source(std::move(blocks));
     return follow(path, source, with_totals, window);
   }
@@ -94,8 +96,8 @@ class Follow : public testing::TestWithParam<Family> {
   End end_of(const std::filesystem::path& path, std::uint64_t window = 300) {
     Stores stores(path, network_, window);
     EXPECT_TRUE(stores.chain->verify());
-    return {stores.chain->digest().value(), stores.totals->current().digest, stores.totals->position().height(),
-            stores.events->position().height()};
+    return {stores.chain->digest().value(), stores.totals->current().digest,
+            stores.totals->position().height(), stores.events->position().height()};
   }
   std::vector<bus::ConsumerInfo> infos_;
   TempDir a_, b_;
@@ -121,8 +123,13 @@ Emitted emit_until(feed::DevnetChain& devnet, auto done) {
 TEST_P(Follow, TwoHundredReorgsEndAsTheStraightChain) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
-  feed::DevnetChain devnet({.family = GetParam(), .seed = seed, .txs_per_block = 5, .reorg_every = 4, .max_reorg_depth = 150});
-  const Emitted chain = emit_until(devnet, [](const Emitted& e) { return e.reorgs == 200 && e.best.size() > 10; });
+  feed::DevnetChain devnet({.family = GetParam(),
+                            .seed = seed,
+                            .txs_per_block = 5,
+                            .reorg_every = 4,
+                            .max_reorg_depth = 150});
+  const Emitted chain =
+      emit_until(devnet, [](const Emitted& e) { return e.reorgs == 200 && e.best.size() > 10; });
   ASSERT_TRUE(follow(a_.path(), chain.all));
   ASSERT_TRUE(follow(b_.path(), chain.best));
   const End reorganised = end_of(a_.path()), straight = end_of(b_.path());
@@ -155,13 +162,19 @@ struct Fork {
 };
 Fork make_fork(Family family, std::size_t trunk, std::size_t left, std::size_t right) {
   Fork fork;
-  auto flavour = family == Family::kBitcoin ? feed::make_bitcoin_flavour() : feed::make_cardano_flavour();
+  auto flavour =
+      family == Family::kBitcoin ? feed::make_bitcoin_flavour() : feed::make_cardano_flavour();
   Hash256 tip{};
   std::uint64_t nonce = 1;
   auto block = [&](std::uint64_t height, const Hash256& prev) {
     if (height == 0 && family == Family::kBitcoin) return *flavour->genesis_block();
-    return flavour->build_block({.height = height, .prev = prev, .unix_s = 1'600'000'000 + height, .slot = 20 * height,
-                                 .nonce = nonce++, .owner = 0, .txs = {}});
+    return flavour->build_block({.height = height,
+                                 .prev = prev,
+                                 .unix_s = 1'600'000'000 + height,
+                                 .slot = 20 * height,
+                                 .nonce = nonce++,
+                                 .owner = 0,
+                                 .txs = {}});
   };
   auto grow = [&](std::vector<Bytes>& to, std::uint64_t from, std::size_t count, Hash256 prev) {
     for (std::size_t i = 0; i < count; ++i) {
@@ -183,8 +196,9 @@ std::vector<Bytes> joined(std::vector<Bytes> first, const std::vector<Bytes>& se
 
 TEST_P(Follow, AConsumerOnAStaleBranchIsLedBack) {  // E10
   const Fork fork = make_fork(GetParam(), 20, 5, 9);
-  ASSERT_TRUE(follow(a_.path(), joined(fork.trunk, fork.left), true));   // totals stands on the left branch
-  ASSERT_TRUE(follow(a_.path(), fork.right, false));                      // the chain goes right without it
+  ASSERT_TRUE(
+      follow(a_.path(), joined(fork.trunk, fork.left), true));  // totals stands on the left branch
+  ASSERT_TRUE(follow(a_.path(), fork.right, false));            // the chain goes right without it
   EXPECT_EQ(end_of(a_.path()).totals_height, 25u);
   ASSERT_TRUE(follow(a_.path(), joined(fork.trunk, fork.right), true));
   ASSERT_TRUE(follow(b_.path(), joined(fork.trunk, fork.right), true));
@@ -238,7 +252,9 @@ TEST_P(Follow, AForeignOrDamagedBlockStopsItAndLosesNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Follow, testing::Values(Family::kBitcoin, Family::kCardano),
-                         [](const auto& param) { return param.param == Family::kBitcoin ? "Bitcoin" : "Cardano"; });
+                         [](const auto& param) {
+                           return param.param == Family::kBitcoin ? "Bitcoin" : "Cardano";
+                         });
 
 }  // namespace
 }  // namespace coffer::app

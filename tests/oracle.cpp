@@ -23,8 +23,12 @@ struct Difference {
   }
 };
 
-std::uint64_t number(const json::value& value) { return value.to_number<std::uint64_t>(); }
-std::string text(const json::value& value) { return std::string(value.as_string()); }
+std::uint64_t number(const json::value& value) {
+  return value.to_number<std::uint64_t>();
+}
+std::string text(const json::value& value) {
+  return std::string(value.as_string());
+}
 
 void compare_inputs(Difference& diff, const std::string& where, std::span<const Input> got,
                     const json::array& want) {
@@ -35,7 +39,8 @@ void compare_inputs(Difference& diff, const std::string& where, std::span<const 
 }
 
 // The script's hash: Blake2b-224 over the language's byte and the script.
-void compare_script(Difference& diff, const std::string& where, ByteView got, const json::value* want) {
+void compare_script(Difference& diff, const std::string& where, ByteView got,
+                    const json::value* want) {
   const bool wanted = want != nullptr && want->is_object();
   diff.expect(where, wanted, !got.empty());
   if (!wanted || got.empty()) return;
@@ -51,11 +56,13 @@ void compare_script(Difference& diff, const std::string& where, ByteView got, co
   diff.expect(where + ".hash", text(want->at("hash")), crypto::blake2b_224(hashed).hex());
 }
 
-void compare_output(Difference& diff, const std::string& where, const Block& block, const Output& got,
-                    const json::object& want) {
+void compare_output(Difference& diff, const std::string& where, const Block& block,
+                    const Output& got, const json::object& want) {
   if (const auto* form = want.if_contains("form"))
     diff.expect(where + ".form", text(*form),
-                block.era <= 1 ? "byron" : got.map_form ? "map" : "array");
+                block.era <= 1 ? "byron"
+                : got.map_form ? "map"
+                               : "array");
   diff.expect(where + ".address", text(want.at("address")), to_hex(got.address));
   diff.expect(where + ".lovelace", number(want.at("lovelace")), got.coin.value);
   auto optional_hex = [&](const char* name, ByteView value) {
@@ -78,8 +85,8 @@ void compare_output(Difference& diff, const std::string& where, const Block& blo
   }
 }
 
-void compare_cardano_tx(Difference& diff, const std::string& where, const Block& block, const Tx& tx,
-                        const json::object& want) {
+void compare_cardano_tx(Difference& diff, const std::string& where, const Block& block,
+                        const Tx& tx, const json::object& want) {
   diff.expect(where + ".hash", text(want.at("hash")), tx.id.hex());
   if (const auto* valid = want.if_contains("valid"))
     diff.expect(where + ".valid", valid->as_bool(), tx.valid);
@@ -109,8 +116,11 @@ void compare_cardano_tx(Difference& diff, const std::string& where, const Block&
     diff.expect(where + ".mint count", mint->as_array().size(), mine.size());
     for (std::size_t i = 0; i < mine.size() && diff.first.empty(); ++i) {
       const auto& row = mint->as_array()[i].as_array();
-      diff.expect(where + ".mint", text(row[0]) + "." + text(row[1]) + "=" + std::to_string(row[2].to_number<std::int64_t>()),
-                  to_hex({mine[i].policy, 28}) + "." + to_hex(mine[i].name) + "=" + std::to_string(mine[i].quantity));
+      diff.expect(where + ".mint",
+                  text(row[0]) + "." + text(row[1]) + "=" +
+                      std::to_string(row[2].to_number<std::int64_t>()),
+                  to_hex({mine[i].policy, 28}) + "." + to_hex(mine[i].name) + "=" +
+                      std::to_string(mine[i].quantity));
     }
   }
 }
@@ -154,8 +164,9 @@ std::string compare_bitcoin(const Block& block, const json::object& expected) {
     diff.expect(where + ".in count", ins.size(), inputs.size());
     for (std::size_t k = 0; k < inputs.size() && diff.first.empty(); ++k)
       diff.expect(where + ".in", text(ins[k]),
-                  tx.coinbase ? "coinbase"
-                              : shown(Hash256::from(inputs[k].tx)) + ":" + std::to_string(inputs[k].index));
+                  tx.coinbase
+                      ? "coinbase"
+                      : shown(Hash256::from(inputs[k].tx)) + ":" + std::to_string(inputs[k].index));
     const auto& outs = want.at("out").as_array();
     auto outputs = block.outputs_of(tx);
     diff.expect(where + ".out count", outs.size(), outputs.size());

@@ -19,26 +19,33 @@ namespace json = boost::json;
 // A WebDriver session; ended with its owner.
 class Browser {
  public:
-  Browser(int port, const std::string& profile) : base_("http://127.0.0.1:" + std::to_string(port)) {
+  Browser(int port, const std::string& profile)
+      : base_("http://127.0.0.1:" + std::to_string(port)) {
     json::array arguments;
-    for (const char* flag : {"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-                             "--disable-background-networking", "--disable-component-update", "--disable-sync"})
+    for (const char* flag :
+         {"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+          "--disable-background-networking", "--disable-component-update", "--disable-sync"})
       arguments.emplace_back(flag);
     arguments.emplace_back("--user-data-dir=" + profile);
     const json::object capabilities = {
         {"capabilities", {{"alwaysMatch", {{"goog:chromeOptions", {{"args", arguments}}}}}}}};
-    session_ = base_ + "/session/" + std::string(call(http::Method::kPost, base_ + "/session", capabilities)
-                                                     .at("sessionId").as_string());
+    session_ = base_ + "/session/" +
+               std::string(call(http::Method::kPost, base_ + "/session", capabilities)
+                               .at("sessionId")
+                               .as_string());
   }
   ~Browser() { call(http::Method::kDelete, session_, {}); }
 
-  void open(const std::string& url) { call(http::Method::kPost, session_ + "/url", {{"url", url}}); }
+  void open(const std::string& url) {
+    call(http::Method::kPost, session_ + "/url", {{"url", url}});
+  }
   void resize(int width, int height) {
     call(http::Method::kPost, session_ + "/window/rect", {{"width", width}, {"height", height}});
   }
   // The value of a JavaScript expression.
   json::value evaluate(const std::string& expression) {
-    return call(http::Method::kPost, session_ + "/execute/sync", {{"script", "return " + expression}, {"args", json::array{}}});
+    return call(http::Method::kPost, session_ + "/execute/sync",
+                {{"script", "return " + expression}, {"args", json::array{}}});
   }
   bool wait_until(const std::string& expression, int timeout_ms = 20'000) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
@@ -52,7 +59,10 @@ class Browser {
   void screenshot(const std::string& file) {
     const json::value encoded = call(http::Method::kGet, session_ + "/screenshot", {});
     std::ofstream(file + ".base64") << std::string(encoded.as_string());
-    ASSERT_EQ(::system(("base64 -d '" + file + ".base64' > '" + file + "' && rm '" + file + ".base64'").c_str()), 0);
+    ASSERT_EQ(
+        ::system(("base64 -d '" + file + ".base64' > '" + file + "' && rm '" + file + ".base64'")
+                     .c_str()),
+        0);
   }
 
  private:
@@ -76,8 +86,8 @@ class Page : public testing::Test {
   static bool available() { return std::filesystem::exists("/usr/bin/chromedriver"); }
   std::unique_ptr<test::Process> serve(const std::string& listen) {
     auto server = std::make_unique<test::Process>(std::vector<std::string>{
-        test::coffer(), "demo", "--json", "--data", (dir_.path() / "data").string(), "--listen", listen,
-        "--devnet-block-interval-ms", "100", "--devnet-reorg-every", "5"});
+        test::coffer(), "demo", "--json", "--data", (dir_.path() / "data").string(), "--listen",
+        listen, "--devnet-block-interval-ms", "100", "--devnet-reorg-every", "5"});
     EXPECT_TRUE(server->wait_for_output("\"url\"")) << server->err();
     return server;
   }
@@ -98,22 +108,33 @@ TEST_F(Page, ShowsTheChainAndSurvivesARestart) {
   for (const auto& [width, name] : {std::pair{1280, "desktop"}, std::pair{390, "phone"}}) {
     browser.resize(width, 900);
     browser.open(url + "/");
-    EXPECT_TRUE(browser.wait_until("document.querySelectorAll('#events li').length > 3")) << "no live blocks";
+    EXPECT_TRUE(browser.wait_until("document.querySelectorAll('#events li').length > 3"))
+        << "no live blocks";
     EXPECT_TRUE(browser.wait_until("/ready/i.test(document.querySelector('#ready').textContent)"));
-    EXPECT_TRUE(browser.wait_until("/back to/i.test(document.querySelector('#events').textContent)")) << "no rollback shown";
+    EXPECT_TRUE(
+        browser.wait_until("/back to/i.test(document.querySelector('#events').textContent)"))
+        << "no rollback shown";
     const std::string text(browser.evaluate("document.body.innerText").as_string());
-    for (const char* expected : {"totals", "events", "devnet"}) EXPECT_NE(text.find(expected), std::string::npos) << expected;
-    for (const char* wrong : {"NaN", "undefined", "[object", "null"}) EXPECT_EQ(text.find(wrong), std::string::npos) << wrong;
-    EXPECT_EQ(browser.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), json::value(true)) << "scrolls sideways at " << width;
-    if (const char* shots = ::getenv("COFFER_TEST_SCREENSHOTS")) browser.screenshot(std::string(shots) + "/" + name + ".png");
+    for (const char* expected : {"totals", "events", "devnet"})
+      EXPECT_NE(text.find(expected), std::string::npos) << expected;
+    for (const char* wrong : {"NaN", "undefined", "[object", "null"})
+      EXPECT_EQ(text.find(wrong), std::string::npos) << wrong;
+    EXPECT_EQ(browser.evaluate("document.documentElement.scrollWidth <= window.innerWidth"),
+              json::value(true))
+        << "scrolls sideways at " << width;
+    if (const char* shots = ::getenv("COFFER_TEST_SCREENSHOTS"))
+      browser.screenshot(std::string(shots) + "/" + name + ".png");
   }
   server->kill(SIGKILL);
   server->wait();
-  EXPECT_TRUE(browser.wait_until("!document.querySelector('#lost').hidden")) << "a lost connection is not said";
+  EXPECT_TRUE(browser.wait_until("!document.querySelector('#lost').hidden"))
+      << "a lost connection is not said";
   server = serve(url.substr(url.find("127.0.0.1")));
-  EXPECT_TRUE(browser.wait_until("document.querySelector('#lost').hidden", 40'000)) << "does not come back";
+  EXPECT_TRUE(browser.wait_until("document.querySelector('#lost').hidden", 40'000))
+      << "does not come back";
   const auto before = browser.evaluate("document.querySelector('#tip-number').textContent");
-  EXPECT_TRUE(browser.wait_until("document.querySelector('#tip-number').textContent != '" + std::string(before.as_string()) + "'"));
+  EXPECT_TRUE(browser.wait_until("document.querySelector('#tip-number').textContent != '" +
+                                 std::string(before.as_string()) + "'"));
   server->kill(SIGTERM);
   EXPECT_EQ(server->wait(20'000)->exit_code, 0) << server->err();
 }

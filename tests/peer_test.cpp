@@ -20,7 +20,8 @@ json::value rpc(int port, const std::string& method, json::array params) {
   options.headers.push_back({"Authorization", "Basic eDpjb2ZmZXI="});  // x:coffer
   options.headers.push_back({"Content-Type", "application/json"});
   options.body = json::serialize(json::object{{"method", method}, {"params", params}, {"id", 1}});
-  auto answer = http::request(http::Method::kPost, "http://127.0.0.1:" + std::to_string(port) + "/", options);
+  auto answer =
+      http::request(http::Method::kPost, "http://127.0.0.1:" + std::to_string(port) + "/", options);
   if (!answer) return json::object{{"error", answer.error().message}};
   const json::value doc = json::parse(std::string(answer->content()));
   return doc.at("error").is_null() ? doc.at("result") : json::object{{"error", doc.at("error")}};
@@ -29,13 +30,16 @@ json::value rpc(int port, const std::string& method, json::array params) {
 TEST(Peer, ABitcoinNodeAcceptsASimulatedChain) {
   const std::string node = "build/peers/bitcoin-node/node.js";
   if (!std::filesystem::exists("build/peers/bitcoin-node/node_modules/bcoin")) {
-    if (shared_data_required()) FAIL() << "the peer node is not installed and COFFER_REQUIRE_DATA=1";
-    GTEST_SKIP() << "the peer node is not installed; ./dev test does it where shared/peers is there";
+    if (shared_data_required())
+      FAIL() << "the peer node is not installed and COFFER_REQUIRE_DATA=1";
+    GTEST_SKIP()
+        << "the peer node is not installed; ./dev test does it where shared/peers is there";
   }
   TempDir dir;
   const std::string file = (dir.path() / "chain.hex").string();
-  const test::Finished written = test::run({"devnet", "write", file, "--format", "hex", "--blocks", "300", "--devnet-seed",
-                                            "77", "--devnet-txs-per-block", "12", "--json"});
+  const test::Finished written =
+      test::run({"devnet", "write", file, "--format", "hex", "--blocks", "300", "--devnet-seed",
+                 "77", "--devnet-txs-per-block", "12", "--json"});
   ASSERT_EQ(written.exit_code, 0) << written.err;
   const int port = 48000 + static_cast<int>(::getpid() % 1000);
   test::Process peer({"node", node, "--port", std::to_string(port)});

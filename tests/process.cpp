@@ -87,19 +87,26 @@ std::optional<Finished> Process::wait(int timeout_ms) {
   return Finished{WIFEXITED(status_) ? WEXITSTATUS(status_) : -1, out(), err()};
 }
 
-std::string Process::out() const { return slurp(out_file_); }
-std::string Process::err() const { return slurp(err_file_); }
+std::string Process::out() const {
+  return slurp(out_file_);
+}
+std::string Process::err() const {
+  return slurp(err_file_);
+}
 
 bool Process::wait_for_output(const std::string& text, int timeout_ms) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
   while (out().find(text) == std::string::npos) {
-    if (!running() || std::chrono::steady_clock::now() > end) return out().find(text) != std::string::npos;
+    if (!running() || std::chrono::steady_clock::now() > end)
+      return out().find(text) != std::string::npos;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));  // another process's file is polled
   }
   return true;
 }
 
-std::string coffer() { return COFFER_BINARY; }
+std::string coffer() {
+  return COFFER_BINARY;
+}
 
 Finished run(std::vector<std::string> arguments, std::vector<std::string> environment) {
   arguments.insert(arguments.begin(), coffer());
@@ -109,6 +116,8 @@ Finished run(std::vector<std::string> arguments, std::vector<std::string> enviro
   return *finished;
 }
 
-bool long_run() { return ::getenv("COFFER_LONG") != nullptr; }
+bool long_run() {
+  return ::getenv("COFFER_LONG") != nullptr;
+}
 
 }  // namespace coffer::test

@@ -12,20 +12,20 @@ struct TipStatus {
   std::uint64_t ordinal = 0;
   std::uint64_t number = 0;
   std::uint64_t slot = 0;
-  std::string hash;             // as the chain prints it
+  std::string hash;  // as the chain prints it
   std::int64_t time_unix_s = 0;
 };
 
 struct ConsumerStatus {
   std::string name;
-  std::string state;            // "following", "behind" or "halted"
-  std::optional<TipStatus> tip; // nothing at Origin
-  std::uint64_t behind = 0;     // blocks between its tip and the chain's
-  std::string problem;          // why it halted; empty otherwise
-  std::string repair;           // what to do about it; empty otherwise
+  std::string state;             // "following", "behind" or "halted"
+  std::optional<TipStatus> tip;  // nothing at Origin
+  std::uint64_t behind = 0;      // blocks between its tip and the chain's
+  std::string problem;           // why it halted; empty otherwise
+  std::string repair;            // what to do about it; empty otherwise
 };
 
-struct TotalsStatus {           // along the best chain up to the consumer's tip
+struct TotalsStatus {  // along the best chain up to the consumer's tip
   std::uint64_t blocks = 0;
   std::uint64_t transactions = 0;
   std::uint64_t invalid_transactions = 0;
@@ -38,17 +38,17 @@ struct TotalsStatus {           // along the best chain up to the consumer's tip
 
 struct Status {
   std::string version;
-  std::string chain;            // "bitcoin" or "cardano"
+  std::string chain;  // "bitcoin" or "cardano"
   std::string network;
   std::string data_dir;
-  std::string source;           // as given, without credentials
-  std::string source_state;     // "connecting", "syncing", "following", "stopped" or "failed"
-  std::string source_problem;   // empty unless something is wrong
+  std::string source;          // as given, without credentials
+  std::string source_state;    // "connecting", "syncing", "following", "stopped" or "failed"
+  std::string source_problem;  // empty unless something is wrong
   std::int64_t started_unix_ms = 0;
   std::int64_t uptime_ms = 0;
   std::optional<TipStatus> tip;
   std::optional<std::uint64_t> source_tip_number;
-  std::uint64_t behind = 0;     // blocks between the source's tip and ours
+  std::uint64_t behind = 0;  // blocks between the source's tip and ours
   std::uint64_t rollback_window = 0;
   bool ready = false;
   std::vector<std::string> not_ready_because;

@@ -30,8 +30,8 @@ struct DevnetWriteArguments {
 Result<> run_devnet_write(const Context& context, const DevnetWriteArguments& arguments);
 
 struct BenchArguments {
-  std::string file;            // blocks to decode: blk, hex lines or one raw block; empty: simulated ones
-  std::uint64_t seconds = 2;   // per measurement
+  std::string file;  // blocks to decode: blk, hex lines or one raw block; empty: simulated ones
+  std::uint64_t seconds = 2;  // per measurement
 };
 Result<> run_bench_decode(const Context& context, const BenchArguments& arguments);
 

@@ -11,7 +11,8 @@ namespace coffer::app {
 namespace {
 
 constexpr const char* kOverview =
-    "Coffer keeps the state of a ledger: it follows a chain of blocks and answers from what it stored.\n\n"
+    "Coffer keeps the state of a ledger: it follows a chain of blocks and answers from what it "
+    "stored.\n\n"
     "Examples:\n"
     "  coffer demo                                    a simulated chain, and a page that shows it\n"
     "  coffer sync --to 1000 --data /tmp/c            import 1,000 simulated blocks and stop\n"
@@ -30,18 +31,23 @@ struct Parsed {
 };
 
 // The settings that belong to a command: all whose key starts with one of the prefixes.
-void add_settings(CLI::App& command, Parsed& parsed, const std::vector<std::string_view>& prefixes) {
-  command.add_option("--config", parsed.config_file, "read settings from this file (default: DATA/coffer.toml if there)")
+void add_settings(CLI::App& command, Parsed& parsed,
+                  const std::vector<std::string_view>& prefixes) {
+  command
+      .add_option("--config", parsed.config_file,
+                  "read settings from this file (default: DATA/coffer.toml if there)")
       ->type_name("FILE");
   command.add_flag("--json", parsed.json, "machine-readable output");
   for (const Key& key : config_keys()) {
-    const bool wanted = std::any_of(prefixes.begin(), prefixes.end(),
-                                    [&](std::string_view prefix) { return key.name.starts_with(prefix); });
+    const bool wanted = std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view prefix) {
+      return key.name.starts_with(prefix);
+    });
     if (!wanted) continue;
     std::string names = flag_name(key.name);
     if (!key.short_flag.empty()) names += "," + std::string(key.short_flag);
     std::string help(key.help);
-    if (const std::string fallback = default_text(key); !fallback.empty()) help += " (default: " + fallback + ")";
+    if (const std::string fallback = default_text(key); !fallback.empty())
+      help += " (default: " + fallback + ")";
     CLI::Option* option = command.add_option(names, parsed.values[std::string(key.name)], help);
     option->type_name(is_switch(key) ? "" : "VALUE")->group("Settings");
     if (is_switch(key)) option->expected(0, 1)->default_str("true");
@@ -68,53 +74,69 @@ const std::vector<std::string_view> kStoreOnly = {"data_dir", "log."};
 const std::vector<std::string_view> kDevnetOnly = {"chain", "devnet.", "log."};
 
 void add_store_commands(CLI::App& app, Parsed& parsed) {
-  CLI::App* demo = app.add_subcommand("demo", "Run with a simulated chain and show its page: nothing else is needed");
+  CLI::App* demo = app.add_subcommand(
+      "demo", "Run with a simulated chain and show its page: nothing else is needed");
   add_settings(*demo, parsed, kEverything);
   demo->callback([&] { parsed.action = [](const Context& c) { return run_serve(c, true); }; });
 
-  CLI::App* serve = app.add_subcommand("serve", "Follow a source and serve HTTP until stopped (Ctrl-C)");
+  CLI::App* serve =
+      app.add_subcommand("serve", "Follow a source and serve HTTP until stopped (Ctrl-C)");
   add_settings(*serve, parsed, kEverything);
   serve->callback([&] { parsed.action = [](const Context& c) { return run_serve(c, false); }; });
 
-  CLI::App* sync = app.add_subcommand("sync", "Import blocks from a source, with a progress bar, and stop");
+  CLI::App* sync =
+      app.add_subcommand("sync", "Import blocks from a source, with a progress bar, and stop");
   add_settings(*sync, parsed, kEverything);
   static std::uint64_t to = 0;
   sync->add_option("--to", to, "stop after the block of this height")->type_name("N")->required();
   sync->callback([&] { parsed.action = [](const Context& c) { return run_sync(c, to); }; });
 
-  CLI::App* status = app.add_subcommand("status", "Show what runs, where the data is and how far behind it is");
+  CLI::App* status =
+      app.add_subcommand("status", "Show what runs, where the data is and how far behind it is");
   add_settings(*status, parsed, kStoreOnly);
   status->callback([&] { parsed.action = run_status; });
 
-  CLI::App* rebuild = app.add_subcommand("rebuild", "Empty one consumer's store; the next start fills it again");
+  CLI::App* rebuild =
+      app.add_subcommand("rebuild", "Empty one consumer's store; the next start fills it again");
   add_settings(*rebuild, parsed, kStoreOnly);
   static std::string consumer;
   rebuild->add_option("consumer", consumer, "totals or events")->required();
-  rebuild->callback([&] { parsed.action = [](const Context& c) { return run_rebuild(c, consumer); }; });
+  rebuild->callback(
+      [&] { parsed.action = [](const Context& c) { return run_rebuild(c, consumer); }; });
 }
 
 void add_tool_commands(CLI::App& app, Parsed& parsed) {
-  CLI::App* devnet = app.add_subcommand("devnet", "Tools for simulated chains")->require_subcommand(1);
-  CLI::App* write = devnet->add_subcommand("write", "Write a simulated chain as a file of real blocks");
+  CLI::App* devnet =
+      app.add_subcommand("devnet", "Tools for simulated chains")->require_subcommand(1);
+  CLI::App* write =
+      devnet->add_subcommand("write", "Write a simulated chain as a file of real blocks");
   add_settings(*write, parsed, kDevnetOnly);
   static DevnetWriteArguments out;
   write->add_option("file", out.out, "where to write; replaced if there")->required();
   write->add_option("--blocks", out.blocks, "height of the last block")->capture_default_str();
   write->add_option("--format", out.format, "blk (magic, size, block), hex (a block a line) or raw")
-      ->check(CLI::IsMember({"blk", "hex", "raw"}))->capture_default_str();
-  write->add_flag("--with-stale", out.with_stale, "blocks of abandoned branches too, in the order they came");
-  write->callback([&] { parsed.action = [](const Context& c) { return run_devnet_write(c, out); }; });
+      ->check(CLI::IsMember({"blk", "hex", "raw"}))
+      ->capture_default_str();
+  write->add_flag("--with-stale", out.with_stale,
+                  "blocks of abandoned branches too, in the order they came");
+  write->callback(
+      [&] { parsed.action = [](const Context& c) { return run_devnet_write(c, out); }; });
 
   CLI::App* bench = app.add_subcommand("bench", "Measure this machine")->require_subcommand(1);
   CLI::App* decode = bench->add_subcommand("decode", "Decoding blocks, with and without hashing");
   add_settings(*decode, parsed, kDevnetOnly);
   static BenchArguments arguments;
-  decode->add_option("--file", arguments.file, "blocks to decode: blk-style, hex lines or one raw block (default: simulated)");
-  decode->add_option("--seconds", arguments.seconds, "time for each measurement")->capture_default_str()
+  decode->add_option(
+      "--file", arguments.file,
+      "blocks to decode: blk-style, hex lines or one raw block (default: simulated)");
+  decode->add_option("--seconds", arguments.seconds, "time for each measurement")
+      ->capture_default_str()
       ->check(CLI::Range(1, 60));
-  decode->callback([&] { parsed.action = [](const Context& c) { return run_bench_decode(c, arguments); }; });
+  decode->callback(
+      [&] { parsed.action = [](const Context& c) { return run_bench_decode(c, arguments); }; });
 
-  CLI::App* settings = app.add_subcommand("settings", "List every setting: key, default, variable and flag");
+  CLI::App* settings =
+      app.add_subcommand("settings", "List every setting: key, default, variable and flag");
   settings->callback([&] {
     parsed.action = [](const Context&) -> Result<> {
       std::fputs(config_help().c_str(), stdout);
@@ -139,15 +161,18 @@ int report(const Error& error) {
 }
 
 Result<> configure_log(const Config& config) {
-  log::configure({TRY(log::parse_level(config.log.level)),
-                  config.log.format == "json" ? log::Format::kJson : log::Format::kText});
+  log::configure({
+    TRY(log::parse_level(config.log.level))
+    , config.log.format == "json" ? log::Format::kJson : log::Format::kText
+  });
   return {};
 }
 
 Result<> run_parsed(const CLI::App& app, const Parsed& parsed) {
   Context context;
   context.json = parsed.json;
-  context.config = TRY(load_config({parsed.config_file, process_environment(), given_flags(*innermost(app))}));
+  context.config =
+      TRY(load_config({parsed.config_file, process_environment(), given_flags(*innermost(app))}));
   TRY(configure_log(context.config));
   return parsed.action(context);
 }
@@ -173,7 +198,8 @@ int run_main(int argc, char** argv) {
       path += " " + step->get_name();
     }
     std::string message = error.what();
-    if (const auto extra = app.remaining(true); at->get_subcommands().empty() && at->get_name() != "" && !extra.empty() &&
+    if (const auto extra = app.remaining(true); at->get_subcommands().empty() &&
+                                                at->get_name() != "" && !extra.empty() &&
                                                 extra.front().front() != '-')
       message = fmt::format("no command '{}'", extra.front());
     std::replace(message.begin(), message.end(), '\n', ' ');

@@ -52,7 +52,8 @@ void announce(const Context& context, const Node& node, bool demo) {
     std::printf("coffer %s %s\n", std::string(kVersion).c_str(),
                 demo ? "with a simulated chain" : "serving");
     std::printf("  page    %s/\n", node.url().c_str());
-    std::printf("  chain   %s %s, data in %s\n", config.chain.c_str(), config.network.c_str(), config.data_dir.c_str());
+    std::printf("  chain   %s %s, data in %s\n", config.chain.c_str(), config.network.c_str(),
+                config.data_dir.c_str());
     std::printf("  status  coffer status --data %s\n", config.data_dir.c_str());
     std::printf("  stop    Ctrl-C; the next start goes on from there\n");
   }
@@ -69,7 +70,8 @@ std::optional<RunFile> read_run_file(const Config& config) {
   auto bytes = read_file(fs::path(config.data_dir) / kRunFile, 4096);
   if (!bytes) return std::nullopt;
   boost::json::error_code error;
-  boost::json::value doc = boost::json::parse(boost::json::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()), error);
+  boost::json::value doc = boost::json::parse(
+      boost::json::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()), error);
   if (error || !doc.is_object()) return std::nullopt;
   const auto* url = doc.as_object().if_contains("url");
   const auto* pid = doc.as_object().if_contains("pid");
@@ -129,12 +131,16 @@ Result<> run_serve(const Context& context, bool demo) {
 Result<> run_sync(const Context& context, std::uint64_t to_height) {
   Signals signals;
   const Clock& clock = system_clock();
-  // The progress line tells what the everyday log would, so only what is out of the ordinary is logged.
+  // The progress line tells what the everyday log would, so only what is out of the ordinary is
+  // logged.
   if (context.config.log.level == "info") log::configure({log::Level::kWarn, log::Format::kText});
-  cli::ProgressBar bar({.label = "syncing", .unit = "blocks", .total = to_height + 1}, clock, cli::stderr_output());
+  cli::ProgressBar bar({.label = "syncing", .unit = "blocks", .total = to_height + 1}, clock,
+                       cli::stderr_output());
   NodeOptions options;
   options.stop_height = to_height;
-  options.on_connected = [&](const chainstate::HeaderInfo& tip) { bar.update(tip.number.value + 1); };
+  options.on_connected = [&](const chainstate::HeaderInfo& tip) {
+    bar.update(tip.number.value + 1);
+  };
   auto node = TRY(Node::open(context.config, options, clock));
   Result<> followed;
   std::atomic<bool> done{false};
@@ -155,8 +161,10 @@ Result<> run_sync(const Context& context, std::uint64_t to_height) {
   bar.finish();
   TRY(followed);
   const api::Status status = node->status();
-  if (context.json) std::printf("%s\n", api::to_json(status).c_str());
-  else std::printf("%s", cli::sync_summary(status).c_str());
+  if (context.json)
+    std::printf("%s\n", api::to_json(status).c_str());
+  else
+    std::printf("%s", cli::sync_summary(status).c_str());
   if (interrupted)
     return fail(Code::kCancelled, "stopped before the end; the same command goes on from here");
   return {};
@@ -167,20 +175,25 @@ Result<> run_status(const Context& context) {
   const bool running = status.has_value();
   if (!running) {
     if (!fs::exists(fs::path(context.config.data_dir) / "db"))
-      return fail(Code::kNotFound, "nothing in {} yet; start with 'coffer demo' or name the place with --data",
+      return fail(Code::kNotFound,
+                  "nothing in {} yet; start with 'coffer demo' or name the place with --data",
                   context.config.data_dir);
     auto node = TRY(Node::open(context.config, {.read_only = true}, system_clock()));
     status = node->status();
   }
-  if (context.json) std::printf("%s\n", api::to_json(*status).c_str());
-  else std::printf("%s", cli::render_status(*status, running, system_clock().unix_ms()).c_str());
+  if (context.json)
+    std::printf("%s\n", api::to_json(*status).c_str());
+  else
+    std::printf("%s", cli::render_status(*status, running, system_clock().unix_ms()).c_str());
   return {};
 }
 
 Result<> run_rebuild(const Context& context, const std::string& consumer) {
   TRY(rebuild_consumer(context.config, consumer));
-  if (context.json) std::printf("{\"rebuilt\":\"%s\"}\n", consumer.c_str());
-  else std::printf("%s is empty; the next start fills it again from the source\n", consumer.c_str());
+  if (context.json)
+    std::printf("{\"rebuilt\":\"%s\"}\n", consumer.c_str());
+  else
+    std::printf("%s is empty; the next start fills it again from the source\n", consumer.c_str());
   return {};
 }
 

@@ -17,7 +17,8 @@ Result<> parse(std::string_view text, feed::DevnetOptions& options) {
     while (at < end && (*at == ' ' || *at == '\n')) ++at;
     auto [next, error] = std::from_chars(at, end, *value);
     if (error != std::errc())
-      return fail(Code::kCorrupt, "{} in the data directory cannot be read; choose another --data", kFile);
+      return fail(Code::kCorrupt, "{} in the data directory cannot be read; choose another --data",
+                  kFile);
     at = next;
   }
   return {};
@@ -39,12 +40,13 @@ Result<feed::DevnetOptions> devnet_options(const Config& config, bool paced, con
     return options;
   }
   // A chain that was begun without such a file goes on without one.
-  if (!paced || std::filesystem::exists(std::filesystem::path(config.data_dir) / "db")) return options;
+  if (!paced || std::filesystem::exists(std::filesystem::path(config.data_dir) / "db"))
+    return options;
   options.seconds_per_block = std::max<std::uint64_t>(1, config.devnet.block_interval_ms / 1000);
   options.start_unix_s = static_cast<std::uint64_t>(clock.unix_ms() / 1000) -
                          kDevnetPremine * options.seconds_per_block;
-  TRY(write_file_atomically(file, as_bytes(fmt::format("{} {}\n", options.start_unix_s,
-                                                       options.seconds_per_block))));
+  TRY(write_file_atomically(
+      file, as_bytes(fmt::format("{} {}\n", options.start_unix_s, options.seconds_per_block))));
   return options;
 }
 

@@ -1,5 +1,6 @@
-// The options of a simulated chain for a data directory. Block times of a paced chain begin near the
-// present; when that was is kept in the directory, because the chain must be the same after a restart.
+// The options of a simulated chain for a data directory. Block times of a paced chain begin near
+// the present; when that was is kept in the directory, because the chain must be the same after a
+// restart.
 #pragma once
 
 #include "app/config.h"

@@ -63,13 +63,16 @@ Result<> Follower::meet_source() {
   TRY(bus_.drain());  // or blocks still queued would look like blocks that are missing
   bus::Position from = chain_.position();
   if (auto lowest = bus_.lowest_position(); lowest && lowest->height() < from.height()) {
-    log::info("going back for consumers that are behind", {{"blocks", from.height() - lowest->height()}});
+    log::info("going back for consumers that are behind",
+              {{"blocks", from.height() - lowest->height()}});
     from = *lowest;
   }
   const std::vector<chain::Point> points = TRY(chain_.locator(from));
   const chain::Point met = TRY(source_.intersect(points));
   if (met.is_origin() && !points.empty())
-    return fail(Code::kConflict, "{} shares no block with this database; is it another network? Choose another --data or --source",
+    return fail(Code::kConflict,
+                "{} shares no block with this database; is it another network? Choose another "
+                "--data or --source",
                 source_.describe());
   return {};
 }
@@ -84,7 +87,8 @@ Follower::Item Follower::decode(feed::Step step) const {
     auto tx = std::make_shared<chain::Block>();
     Bytes raw = std::move(seen->raw);
     if (auto decoded = chain::decode_tx_into(*tx, network_, raw); !decoded) {
-      log::warn("a transaction of the mempool cannot be read", {{"problem", decoded.error().message}});
+      log::warn("a transaction of the mempool cannot be read",
+                {{"problem", decoded.error().message}});
       return feed::Dropped{};
     }
     tx->storage = std::move(raw);
@@ -100,7 +104,8 @@ void Follower::read_ahead(BoundedQueue<Item>& queue) {
   for (;;) {
     auto step = source_.next(options_.poll_ms);
     Item item = step ? decode(std::move(*step)) : Item(std::move(step).error());
-    const bool last = std::holds_alternative<Error>(item) || std::holds_alternative<feed::End>(item);
+    const bool last =
+        std::holds_alternative<Error>(item) || std::holds_alternative<feed::End>(item);
     if (!queue.push(std::move(item)) || last) return;
   }
 }
@@ -136,14 +141,17 @@ Result<> Follower::on_block(std::shared_ptr<chain::Block> block) {
       if (!heard_)
         return fail(Code::kConflict, "{} sent block {}, which follows no block that is known here",
                     source_.describe(), display(network_.family, block->hash));
-      return fail(Error{Code::kUnavailable, true, "the source left its own chain; meeting it anew"});
+      return fail(
+          Error{Code::kUnavailable, true, "the source left its own chain; meeting it anew"});
     case chainstate::Placement::kExtends:
-    case chainstate::Placement::kForks: break;
+    case chainstate::Placement::kForks:
+      break;
   }
   const chainstate::Connected connected = TRY(final_error(chain_.connect(*block, placed)));
   heard_ = true;
   if (connected.rolled_back) {
-    log::info("rolled back", {{"to_height", connected.rolled_back->to.height()}, {"number", block->number}});
+    log::info("rolled back",
+              {{"to_height", connected.rolled_back->to.height()}, {"number", block->number}});
     {
       std::lock_guard lock(mutex_);
       ++status_.rollbacks;

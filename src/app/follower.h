@@ -1,6 +1,6 @@
 // Moves blocks from a source through the chain state to the bus: the one place where they flow.
-// Invariants: the chain state commits a block before anyone hears of it, so no consumer is ever ahead
-// of it on disk; a branch change reaches consumers as one RolledBack, then the new blocks.
+// Invariants: the chain state commits a block before anyone hears of it, so no consumer is ever
+// ahead of it on disk; a branch change reaches consumers as one RolledBack, then the new blocks.
 #pragma once
 
 #include <atomic>
@@ -22,16 +22,16 @@ std::string_view to_string(FollowState state);
 
 struct FollowStatus {
   FollowState state = FollowState::kConnecting;
-  std::string problem;                           // empty unless something is wrong
-  std::optional<std::uint64_t> source_number;    // of the source's newest block
-  std::uint64_t rollbacks = 0;                   // since the start of the process
+  std::string problem;                         // empty unless something is wrong
+  std::optional<std::uint64_t> source_number;  // of the source's newest block
+  std::uint64_t rollbacks = 0;                 // since the start of the process
   std::uint64_t mempool_transactions = 0;
 };
 
 struct FollowerOptions {
   std::size_t decode_ahead_blocks = 16;
-  int poll_ms = 500;                 // longest wait for the source before looking around
-  int first_pause_ms = 200;          // after a source fails; doubles up to the longest
+  int poll_ms = 500;         // longest wait for the source before looking around
+  int first_pause_ms = 200;  // after a source fails; doubles up to the longest
   int longest_pause_ms = 10'000;
   // For progress; called on the run() thread.
   std::function<void(const chainstate::HeaderInfo&)> on_connected = nullptr;
@@ -56,7 +56,8 @@ class Follower {
   struct SeenTx {
     std::shared_ptr<const chain::Block> tx;
   };
-  using Item = std::variant<DecodedBlock, SeenTx, feed::Backward, feed::Dropped, feed::Idle, feed::End, Error>;
+  using Item = std::variant<DecodedBlock, SeenTx, feed::Backward, feed::Dropped, feed::Idle,
+                            feed::End, Error>;
 
   // Consumers on stale branches are led back; those on unknown ones halt (E10).
   Result<> settle_consumers();
@@ -77,9 +78,9 @@ class Follower {
   bus::Bus& bus_;
   const FollowerOptions options_;
   std::atomic<bool> stopping_{false};
-  bool heard_ = false;                                  // a block came since the last connection
-  std::unordered_set<Hash256, HashOfHash> mempool_;     // of the run() thread
-  mutable std::mutex mutex_;                            // guards status_
+  bool heard_ = false;                               // a block came since the last connection
+  std::unordered_set<Hash256, HashOfHash> mempool_;  // of the run() thread
+  mutable std::mutex mutex_;                         // guards status_
   std::condition_variable wake_;
   FollowStatus status_;
 };

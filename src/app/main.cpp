@@ -1,3 +1,5 @@
 #include "app/command.h"
 
-int main(int argc, char** argv) { return coffer::app::run_main(argc, argv); }
+int main(int argc, char** argv) {
+  return coffer::app::run_main(argc, argv);
+}

@@ -29,8 +29,8 @@ kv::DatabaseOptions database_options(const Config& config, bool read_only) {
 }
 
 api::TipStatus tip_status(const chain::Network& network, const chainstate::HeaderInfo& info) {
-  return {info.ordinal.value, info.number.value, info.slot.value, display(network.family, info.hash),
-          info.time_unix_s};
+  return {info.ordinal.value, info.number.value, info.slot.value,
+          display(network.family, info.hash), info.time_unix_s};
 }
 
 http::Options http_options(const HttpConfig& config) {
@@ -61,14 +61,19 @@ Result<> check_source(const Config& config) {
 }  // namespace
 
 Node::Node(const Config& config, NodeOptions options, const Clock& clock)
-    : config_(config), options_(std::move(options)), clock_(clock),
-      started_unix_ms_(clock.unix_ms()), started_steady_ms_(clock.steady_ms()) {}
+    : config_(config),
+      options_(std::move(options)),
+      clock_(clock),
+      started_unix_ms_(clock.unix_ms()),
+      started_steady_ms_(clock.steady_ms()) {}
 
-Result<std::unique_ptr<Node>> Node::open(const Config& config, NodeOptions options, const Clock& clock) {
+Result<std::unique_ptr<Node>> Node::open(const Config& config, NodeOptions options,
+                                         const Clock& clock) {
   std::unique_ptr<Node> node(new Node(config, std::move(options), clock));
   if (!node->options_.read_only) TRY(check_source(config));  // before anything is made
   if (!node->options_.read_only) TRY(make_directory(config.data_dir, 0700));
-  if (config.network == "devnet") node->devnet_ = TRY(devnet_options(config, node->options_.paced, clock));
+  if (config.network == "devnet")
+    node->devnet_ = TRY(devnet_options(config, node->options_.paced, clock));
   TRY(node->open_stores());
   if (!node->options_.read_only) TRY(node->open_source());
   return node;
@@ -88,7 +93,8 @@ Result<> Node::open_stores() {
   chainstate::Identity identity = chainstate::Identity::of(network_);
   if (config_.network == "devnet" && !options_.read_only)
     identity.genesis = feed::DevnetChain::identity(devnet_);
-  const std::uint64_t window = config_.chainstate.rollback_window.value_or(network_.rollback_window);
+  const std::uint64_t window =
+      config_.chainstate.rollback_window.value_or(network_.rollback_window);
   chain_ = TRY(chainstate::ChainState::open(*db_, network_, identity, window));
   totals_ = TRY(chainstate::Totals::open(*db_, window));
   events_ = TRY(chainstate::EventLog::open(*db_, network_.family, config_.events.keep));
@@ -101,7 +107,8 @@ Result<> Node::open_stores() {
 Result<> Node::open_source() {
   feed::DevnetSourceOptions options;
   options.chain = devnet_;
-  options.block_interval_ms = options_.paced ? static_cast<int>(config_.devnet.block_interval_ms) : 0;
+  options.block_interval_ms =
+      options_.paced ? static_cast<int>(config_.devnet.block_interval_ms) : 0;
   options.premine = options_.paced ? kDevnetPremine : 0;
   options.stop_height = options_.stop_height;
   if (const auto tip = chain_->tip()) {
@@ -141,8 +148,10 @@ Result<> Node::serve() {
   options.status = [this] { return status(); };
   options.events = events_.get();
   service_ = TRY(api::Service::start(std::move(options), metrics_, clock_));
-  const std::string run = fmt::format("{{\"pid\":{},\"url\":\"{}\"}}\n", ::getpid(), service_->url());
-  return write_file_atomically(fs::path(config_.data_dir) / kRunFile, as_bytes(run), {.sync = false});
+  const std::string run =
+      fmt::format("{{\"pid\":{},\"url\":\"{}\"}}\n", ::getpid(), service_->url());
+  return write_file_atomically(fs::path(config_.data_dir) / kRunFile, as_bytes(run),
+                               {.sync = false});
 }
 
 Result<> Node::reload() {
@@ -157,13 +166,16 @@ void Node::stop() {
 std::vector<std::string> Node::not_ready(const api::Status& s) const {
   std::vector<std::string> reasons;
   if (!s.tip) reasons.push_back("no block yet");
-  if (!s.source_problem.empty()) reasons.push_back("source: " + s.source_problem);
-  else if (s.source_state == "connecting") reasons.push_back("connecting to the source");
+  if (!s.source_problem.empty())
+    reasons.push_back("source: " + s.source_problem);
+  else if (s.source_state == "connecting")
+    reasons.push_back("connecting to the source");
   if (s.behind > config_.ready.max_behind)
     reasons.push_back(fmt::format("{} blocks behind the source", s.behind));
   for (const api::ConsumerStatus& consumer : s.consumers) {
     if (consumer.state == "halted")
-      reasons.push_back(fmt::format("{} halted: {}; {}", consumer.name, consumer.problem, consumer.repair));
+      reasons.push_back(
+          fmt::format("{} halted: {}; {}", consumer.name, consumer.problem, consumer.repair));
     else if (consumer.behind > config_.ready.max_behind)
       reasons.push_back(fmt::format("{} is {} blocks behind", consumer.name, consumer.behind));
   }
@@ -192,14 +204,17 @@ api::Status Node::status() const {
     s.mempool_transactions = follow.mempool_transactions;
     s.totals.rollbacks = follow.rollbacks;
     const std::uint64_t have = tip ? tip->number.value + 1 : 0;
-    if (follow.source_number && *follow.source_number + 1 > have) s.behind = *follow.source_number + 1 - have;
+    if (follow.source_number && *follow.source_number + 1 > have)
+      s.behind = *follow.source_number + 1 - have;
   }
   const std::uint64_t height = chain_->position().height();
   for (const bus::ConsumerInfo& info : consumers) {
     api::ConsumerStatus c;
     c.name = info.name;
     c.behind = height > info.position.height() ? height - info.position.height() : 0;
-    c.state = info.state == bus::ConsumerState::kHalted ? "halted" : c.behind > 0 ? "behind" : "following";
+    c.state = info.state == bus::ConsumerState::kHalted ? "halted"
+              : c.behind > 0                            ? "behind"
+                                                        : "following";
     c.problem = info.problem;
     c.repair = info.repair;
     if (!info.position.at_origin)

@@ -1,4 +1,5 @@
-// One running Coffer: database, chain state, consumers, bus, source, follower, HTTP. The only wiring.
+// One running Coffer: database, chain state, consumers, bus, source, follower, HTTP. The only
+// wiring.
 #pragma once
 
 #include <thread>
@@ -15,9 +16,9 @@
 namespace coffer::app {
 
 struct NodeOptions {
-  bool read_only = false;              // only to look: no source, no server, beside a running one
-  bool paced = false;                  // a simulated chain takes its time, with today's block times
-  std::uint64_t stop_height = 0;       // of a simulated chain; 0: never
+  bool read_only = false;         // only to look: no source, no server, beside a running one
+  bool paced = false;             // a simulated chain takes its time, with today's block times
+  std::uint64_t stop_height = 0;  // of a simulated chain; 0: never
   std::function<void(const chainstate::HeaderInfo&)> on_connected = nullptr;
 };
 
@@ -26,8 +27,10 @@ inline constexpr std::string_view kRunFile = "coffer.run";
 
 class Node {
  public:
-  // Opens everything; nothing moves yet. Errors: those of the parts, each one line with the next step.
-  static Result<std::unique_ptr<Node>> open(const Config& config, NodeOptions options, const Clock& clock);
+  // Opens everything; nothing moves yet. Errors: those of the parts, each one line with the next
+  // step.
+  static Result<std::unique_ptr<Node>> open(const Config& config, NodeOptions options,
+                                            const Clock& clock);
   ~Node();
 
   // Follows the source on this thread until it ends or stop(). Errors: those of the follower; a

@@ -31,8 +31,7 @@ std::string to_hex(ByteView bytes) {
 }
 
 Result<Bytes> from_hex(std::string_view hex) {
-  if (hex.size() % 2 != 0)
-    return fail(Code::kInvalidInput, "hex of odd length {}", hex.size());
+  if (hex.size() % 2 != 0) return fail(Code::kInvalidInput, "hex of odd length {}", hex.size());
   Bytes bytes(hex.size() / 2);
   for (std::size_t i = 0; i < hex.size(); i += 2) {
     int high = nibble(hex[i]), low = nibble(hex[i + 1]);

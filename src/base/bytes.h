@@ -18,7 +18,8 @@
 namespace coffer {
 
 using Bytes = std::vector<std::uint8_t>;
-using ByteView = std::span<const std::uint8_t>;  // never owns; whoever hands it out says how long it lives
+using ByteView =
+    std::span<const std::uint8_t>;  // never owns; whoever hands it out says how long it lives
 
 inline ByteView as_bytes(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
@@ -29,7 +30,9 @@ inline std::string_view as_text(ByteView bytes) {
 inline bool equal(ByteView a, ByteView b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
 }
-inline void append(Bytes& to, ByteView from) { to.insert(to.end(), from.begin(), from.end()); }
+inline void append(Bytes& to, ByteView from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
 
 // Equal in time that depends on the lengths alone: for secrets.
 bool equal_constant_time(ByteView a, ByteView b);
@@ -86,16 +89,26 @@ T load_le(const std::uint8_t* at) {
   std::memcpy(&value, at, sizeof value);
   return value;
 }
-inline std::uint16_t load_be16(const std::uint8_t* at) { return __builtin_bswap16(load_le<std::uint16_t>(at)); }
-inline std::uint32_t load_be32(const std::uint8_t* at) { return __builtin_bswap32(load_le<std::uint32_t>(at)); }
-inline std::uint64_t load_be64(const std::uint8_t* at) { return __builtin_bswap64(load_le<std::uint64_t>(at)); }
+inline std::uint16_t load_be16(const std::uint8_t* at) {
+  return __builtin_bswap16(load_le<std::uint16_t>(at));
+}
+inline std::uint32_t load_be32(const std::uint8_t* at) {
+  return __builtin_bswap32(load_le<std::uint32_t>(at));
+}
+inline std::uint64_t load_be64(const std::uint8_t* at) {
+  return __builtin_bswap64(load_le<std::uint64_t>(at));
+}
 
 template <typename T>
 void store_le(std::uint8_t* at, T value) {
   std::memcpy(at, &value, sizeof value);
 }
-inline void store_be32(std::uint8_t* at, std::uint32_t value) { store_le(at, __builtin_bswap32(value)); }
-inline void store_be64(std::uint8_t* at, std::uint64_t value) { store_le(at, __builtin_bswap64(value)); }
+inline void store_be32(std::uint8_t* at, std::uint32_t value) {
+  store_le(at, __builtin_bswap32(value));
+}
+inline void store_be64(std::uint8_t* at, std::uint64_t value) {
+  store_le(at, __builtin_bswap64(value));
+}
 
 template <typename T>
 void append_le(Bytes& to, T value) {
@@ -103,7 +116,11 @@ void append_le(Bytes& to, T value) {
   store_le(buffer, value);
   to.insert(to.end(), buffer, buffer + sizeof value);
 }
-inline void append_be32(Bytes& to, std::uint32_t value) { append_le(to, __builtin_bswap32(value)); }
-inline void append_be64(Bytes& to, std::uint64_t value) { append_le(to, __builtin_bswap64(value)); }
+inline void append_be32(Bytes& to, std::uint32_t value) {
+  append_le(to, __builtin_bswap32(value));
+}
+inline void append_be64(Bytes& to, std::uint64_t value) {
+  append_le(to, __builtin_bswap64(value));
+}
 
 }  // namespace coffer

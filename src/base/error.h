@@ -1,5 +1,6 @@
 // Error values: a stable code, one line of context, and whether trying again may help.
-// Invariant: a code's name, HTTP status and exit code stand in one table (error.cpp) and nowhere else.
+// Invariant: a code's name, HTTP status and exit code stand in one table (error.cpp) and nowhere
+// else.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ enum class Code : std::uint8_t {
   kUnauthorized,  // no credential, or a wrong one
   kForbidden,     // a credential without the right scope, or a foreign Host
   kTimeout,
-  kCancelled,     // asked to stop
+  kCancelled,  // asked to stop
 };
 
 struct CodeInfo {

@@ -13,7 +13,9 @@ namespace {
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() { if (fd_ >= 0) ::close(fd_); }
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   int get() const { return fd_; }
@@ -42,7 +44,8 @@ Result<Bytes> read_file(const std::filesystem::path& path, std::uint64_t max_byt
   if (::fstat(file.get(), &status) != 0) return fail(errno_error(errno, "cannot read " + name));
   if (S_ISDIR(status.st_mode)) return fail(errno_error(EISDIR, "cannot read " + name));
   if (static_cast<std::uint64_t>(status.st_size) > max_bytes)
-    return fail(Code::kTooLarge, "{} has {} bytes; at most {} are read", name, status.st_size, max_bytes);
+    return fail(Code::kTooLarge, "{} has {} bytes; at most {} are read", name, status.st_size,
+                max_bytes);
   Bytes data(static_cast<std::size_t>(status.st_size));
   std::size_t have = 0;
   for (;;) {
@@ -63,7 +66,8 @@ Result<> write_file_atomically(const std::filesystem::path& path, ByteView data,
                                WriteOptions options) {
   std::string name = path.string(), temporary = name + ".tmp";
   {
-    Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, options.mode));
+    Descriptor file(
+        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, options.mode));
     if (file.get() < 0) return fail(errno_error(errno, "cannot create " + name));
     ::fchmod(file.get(), options.mode);
     auto wrote = write_all(file.get(), data, name);

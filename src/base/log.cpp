@@ -17,8 +17,8 @@ spdlog::level::level_enum to_spdlog(Level level) {
 }
 
 std::shared_ptr<spdlog::logger> make_logger() {
-  auto logger = std::make_shared<spdlog::logger>(
-      "coffer", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  auto logger =
+      std::make_shared<spdlog::logger>("coffer", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   const char* pattern = g_format == Format::kJson
                             ? R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l",%v})"
                             : "%Y-%m-%dT%H:%M:%S.%eZ %l %v";
@@ -39,11 +39,21 @@ void append_quoted(std::string& out, std::string_view text) {
   out += '"';
   for (char c : text) {
     switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
       default:
         if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
           out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
@@ -77,7 +87,9 @@ Result<Level> parse_level(std::string_view name) {
   return fail(Code::kUsage, "no log level '{}'; use trace, debug, info, warn, error or off", name);
 }
 
-bool enabled(Level level) { return logger()->should_log(to_spdlog(level)); }
+bool enabled(Level level) {
+  return logger()->should_log(to_spdlog(level));
+}
 
 void write(Level level, std::string_view event, Fields fields) {
   if (!enabled(level)) return;
@@ -93,8 +105,10 @@ std::string render(Format format, std::string_view event, Fields fields) {
       out += ',';
       append_quoted(out, field.key);
       out += ':';
-      if (field.is_text) append_quoted(out, field.value);
-      else out += field.value;
+      if (field.is_text)
+        append_quoted(out, field.value);
+      else
+        out += field.value;
     }
     return out;
   }
@@ -103,8 +117,10 @@ std::string render(Format format, std::string_view event, Fields fields) {
     out += ' ';
     out += field.key;
     out += '=';
-    if (field.is_text && needs_quotes(field.value)) append_quoted(out, field.value);
-    else out += field.value;
+    if (field.is_text && needs_quotes(field.value))
+      append_quoted(out, field.value);
+    else
+      out += field.value;
   }
   return out;
 }

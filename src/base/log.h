@@ -47,10 +47,18 @@ Result<Level> parse_level(std::string_view name);
 bool enabled(Level level);
 void write(Level level, std::string_view event, Fields fields);
 
-inline void debug(std::string_view event, Fields fields = {}) { write(Level::kDebug, event, fields); }
-inline void info(std::string_view event, Fields fields = {}) { write(Level::kInfo, event, fields); }
-inline void warn(std::string_view event, Fields fields = {}) { write(Level::kWarn, event, fields); }
-inline void error(std::string_view event, Fields fields = {}) { write(Level::kError, event, fields); }
+inline void debug(std::string_view event, Fields fields = {}) {
+  write(Level::kDebug, event, fields);
+}
+inline void info(std::string_view event, Fields fields = {}) {
+  write(Level::kInfo, event, fields);
+}
+inline void warn(std::string_view event, Fields fields = {}) {
+  write(Level::kWarn, event, fields);
+}
+inline void error(std::string_view event, Fields fields = {}) {
+  write(Level::kError, event, fields);
+}
 
 // The line that write() would print, without the time: for tests.
 std::string render(Format format, std::string_view event, Fields fields);

@@ -1,4 +1,5 @@
-// A bounded queue between threads: the producer waits when it is full (backpressure), everyone wakes on close.
+// A bounded queue between threads: the producer waits when it is full (backpressure), everyone
+// wakes on close.
 #pragma once
 
 #include <chrono>

@@ -8,8 +8,8 @@
 
 namespace coffer {
 
-// A fast deterministic generator (xoshiro256**): the same seed gives the same numbers on every machine.
-// Not for secrets. Not thread-safe.
+// A fast deterministic generator (xoshiro256**): the same seed gives the same numbers on every
+// machine. Not for secrets. Not thread-safe.
 class Rng {
  public:
   using result_type = std::uint64_t;
@@ -20,7 +20,9 @@ class Rng {
   // Uniform in [0, bound); bound > 0.
   std::uint64_t below(std::uint64_t bound);
   // Uniform in [low, high].
-  std::uint64_t between(std::uint64_t low, std::uint64_t high) { return low + below(high - low + 1); }
+  std::uint64_t between(std::uint64_t low, std::uint64_t high) {
+    return low + below(high - low + 1);
+  }
   // True once in `in` times on average.
   bool one_in(std::uint64_t in) { return below(in) == 0; }
   void fill(std::span<std::uint8_t> bytes);

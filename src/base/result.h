@@ -1,4 +1,5 @@
-// Result<T>: a value or an Error. Every fallible function returns one; nothing throws across modules.
+// Result<T>: a value or an Error. Every fallible function returns one; nothing throws across
+// modules.
 #pragma once
 
 #include <expected>
@@ -26,20 +27,21 @@ template <typename... Args>
 
 }  // namespace coffer
 
-// The value of an expression of type Result<T>, or a return of its error from the enclosing function.
-#define TRY(...)                                                               \
-  __extension__({                                                              \
-    auto coffer_try_result = (__VA_ARGS__);                                    \
-    if (!coffer_try_result) [[unlikely]]                                       \
-      return std::unexpected(std::move(coffer_try_result).error());            \
-    *std::move(coffer_try_result);                                             \
+// The value of an expression of type Result<T>, or a return of its error from the enclosing
+// function.
+#define TRY(...)                                                    \
+  __extension__({                                                   \
+    auto coffer_try_result = (__VA_ARGS__);                         \
+    if (!coffer_try_result) [[unlikely]]                            \
+      return std::unexpected(std::move(coffer_try_result).error()); \
+    *std::move(coffer_try_result);                                  \
   })
 
 // The same, with "context: " put before the error's message. The context is only built on failure.
-#define TRY_IN(context, ...)                                                            \
-  __extension__({                                                                       \
-    auto coffer_try_result = (__VA_ARGS__);                                             \
-    if (!coffer_try_result) [[unlikely]]                                                \
-      return std::unexpected(std::move(coffer_try_result).error().in(context));         \
-    *std::move(coffer_try_result);                                                      \
+#define TRY_IN(context, ...)                                                    \
+  __extension__({                                                               \
+    auto coffer_try_result = (__VA_ARGS__);                                     \
+    if (!coffer_try_result) [[unlikely]]                                        \
+      return std::unexpected(std::move(coffer_try_result).error().in(context)); \
+    *std::move(coffer_try_result);                                              \
   })

@@ -8,7 +8,8 @@ namespace coffer::bus {
 std::size_t weight(const Event& event) {
   const auto of_block = [](const chain::Block& block) {
     return block.raw.size() + block.txs.size() * sizeof(chain::Tx) +
-           block.inputs.size() * sizeof(chain::Input) + block.outputs.size() * sizeof(chain::Output) +
+           block.inputs.size() * sizeof(chain::Input) +
+           block.outputs.size() * sizeof(chain::Output) +
            block.assets.size() * sizeof(chain::Asset);
   };
   if (const auto* applied = std::get_if<BlockApplied>(&event)) return of_block(*applied->block);
@@ -24,7 +25,7 @@ struct Bus::Lane {
   std::condition_variable changed;  // queue, idle, state or stop
   std::deque<Event> queue;
   std::size_t queued_bytes = 0;
-  bool idle = true;                 // nothing queued, nothing in hand, all flushed
+  bool idle = true;  // nothing queued, nothing in hand, all flushed
   bool closed = false;
   ConsumerState state = ConsumerState::kRunning;
   std::string problem;
@@ -32,7 +33,9 @@ struct Bus::Lane {
 
 Bus::Bus(BusOptions options) : options_(options) {}
 
-Bus::~Bus() { stop(); }
+Bus::~Bus() {
+  stop();
+}
 
 void Bus::add(Consumer& consumer) {
   CHECK(!started_);
@@ -107,7 +110,8 @@ Result<> Bus::with_retries(Lane& lane, const std::function<Result<>()>& call) {
                                        {"problem", result.error().message},
                                        {"pause_ms", pause_ms}});
     std::unique_lock lock(lane.mutex);
-    lane.changed.wait_for(lock, std::chrono::milliseconds(pause_ms), [&] { return stopping_.load(); });
+    lane.changed.wait_for(lock, std::chrono::milliseconds(pause_ms),
+                          [&] { return stopping_.load(); });
     pause_ms *= 2;
   }
 }
@@ -214,7 +218,8 @@ std::uint64_t Bus::queued_events() const {
 std::optional<Position> Bus::lowest_position() const {
   std::optional<Position> lowest;
   for (const ConsumerInfo& info : consumers())
-    if (info.state == ConsumerState::kRunning && (!lowest || info.position.height() < lowest->height()))
+    if (info.state == ConsumerState::kRunning &&
+        (!lowest || info.position.height() < lowest->height()))
       lowest = info.position;
   return lowest;
 }

@@ -27,9 +27,9 @@ struct ConsumerInfo {
 };
 
 struct BusOptions {
-  std::size_t queue_events = 1024;        // per consumer
-  std::size_t queue_bytes = 64u << 20;    // per consumer; one larger event still passes
-  int retries = 5;                        // of a retryable error, doubling the pause each time
+  std::size_t queue_events = 1024;      // per consumer
+  std::size_t queue_bytes = 64u << 20;  // per consumer; one larger event still passes
+  int retries = 5;                      // of a retryable error, doubling the pause each time
   int first_pause_ms = 50;
 };
 
@@ -52,7 +52,8 @@ class Bus {
   // Halts one consumer from outside, e.g. when its position is on no chain we know.
   void halt(std::string_view consumer, std::string problem);
 
-  // Waits until everything published so far is handled and flushed. Errors: kCancelled once stopped.
+  // Waits until everything published so far is handled and flushed. Errors: kCancelled once
+  // stopped.
   Result<> drain();
 
   // Handles what is queued, flushes and ends the threads. Idempotent.

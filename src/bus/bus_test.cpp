@@ -16,14 +16,17 @@ Hash256 toy_hash(std::uint8_t branch, std::uint64_t ordinal) {
   return hash;
 }
 
-BlockApplied toy_block(std::uint8_t branch, std::uint64_t ordinal, std::uint8_t parent_branch, bool below = false) {
+BlockApplied toy_block(std::uint8_t branch, std::uint64_t ordinal, std::uint8_t parent_branch,
+                       bool below = false) {
   auto block = std::make_shared<chain::Block>();
   block->hash = toy_hash(branch, ordinal);
   if (ordinal > 0) block->prev = toy_hash(parent_branch, ordinal - 1);
   block->slot = Slot(ordinal);
   return {Ordinal(ordinal), block, below};
 }
-BlockApplied toy_block(std::uint64_t ordinal, bool below = false) { return toy_block(0, ordinal, 0, below); }
+BlockApplied toy_block(std::uint64_t ordinal, bool below = false) {
+  return toy_block(0, ordinal, 0, below);
+}
 
 class Recorder : public Consumer {
  public:

@@ -1,5 +1,5 @@
-// A store that follows the chain. It keeps its own position in the same commit as its data, so that it
-// can be off, behind, rebuilt or killed without the others knowing.
+// A store that follows the chain. It keeps its own position in the same commit as its data, so that
+// it can be off, behind, rebuilt or killed without the others knowing.
 #pragma once
 
 #include <string_view>
@@ -8,9 +8,9 @@
 
 namespace coffer::bus {
 
-// All calls but name() and position() come from one thread, in order; the bus filters replays, so each
-// block extends the consumer's position. An error that is retryable is tried again a few times; any
-// other halts this consumer alone.
+// All calls but name() and position() come from one thread, in order; the bus filters replays, so
+// each block extends the consumer's position. An error that is retryable is tried again a few
+// times; any other halts this consumer alone.
 class Consumer {
  public:
   virtual ~Consumer() = default;
@@ -25,7 +25,8 @@ class Consumer {
   virtual Result<> on_rollback(const RolledBack& rollback) = 0;
   virtual Result<> on_tx_seen(const TxSeen&) { return {}; }
   virtual Result<> on_tx_dropped(const TxDropped&) { return {}; }
-  // Commits what is held back. Called when nothing more is queued, before a rollback, and at the end.
+  // Commits what is held back. Called when nothing more is queued, before a rollback, and at the
+  // end.
   virtual Result<> flush() { return {}; }
 
   // What a person does when this consumer has halted.

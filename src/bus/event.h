@@ -12,7 +12,7 @@ namespace coffer::bus {
 // Where somebody stands on a chain: at Origin, or after a block.
 struct Position {
   bool at_origin = true;
-  Ordinal ordinal;   // meaningless at Origin
+  Ordinal ordinal;  // meaningless at Origin
   chain::Point point;
 
   static Position origin() { return {}; }
@@ -27,8 +27,8 @@ struct Position {
 struct BlockApplied {
   Ordinal ordinal;
   std::shared_ptr<const chain::Block> block;  // hashed, verified, with its number set
-  // True when no rollback can reach it: many such blocks may share one commit. Blocks for which it is
-  // false get a commit each, and a commit never spans both kinds (E2).
+  // True when no rollback can reach it: many such blocks may share one commit. Blocks for which it
+  // is false get a commit each, and a commit never spans both kinds (E2).
   bool below_window = false;
 
   Position position() const { return Position::after(ordinal, block->point()); }
@@ -41,7 +41,8 @@ struct RolledBack {
 
 // A transaction arrived in the source's mempool.
 struct TxSeen {
-  std::shared_ptr<const chain::Block> tx;  // a Block without header whose only row is the transaction
+  std::shared_ptr<const chain::Block>
+      tx;  // a Block without header whose only row is the transaction
   const Hash256& id() const { return tx->txs.front().id; }
 };
 

@@ -5,7 +5,8 @@ namespace coffer::chain {
 void Block::clear() {
   Block empty;
   std::swap(empty.txs, txs), std::swap(empty.inputs, inputs), std::swap(empty.outputs, outputs);
-  std::swap(empty.assets, assets), std::swap(empty.minted, minted), std::swap(empty.storage, storage);
+  std::swap(empty.assets, assets), std::swap(empty.minted, minted),
+      std::swap(empty.storage, storage);
   empty.txs.clear(), empty.inputs.clear(), empty.outputs.clear();
   empty.assets.clear(), empty.minted.clear(), empty.storage.clear();
   *this = std::move(empty);

@@ -15,14 +15,16 @@ struct DecodeOptions {
 // nothing is allocated. Cost: one pass over the bytes, then one hash pass if asked for.
 // Errors: kInvalidInput (malformed, or a commitment that does not match), kTooLarge.
 // On an error the block holds nothing usable.
-Result<> decode_into(Block& block, const Network& network, ByteView raw, DecodeOptions options = {});
+Result<> decode_into(Block& block, const Network& network, ByteView raw,
+                     DecodeOptions options = {});
 
 // The same for a block that owns its bytes.
 Result<Block> decode(const Network& network, Bytes raw, DecodeOptions options = {});
 
-// A single transaction (as relayed, before it is in a block), as the only row of a Block without a header.
-// Bitcoin: the whole transaction. Cardano: [body, witness set, validity, auxiliary data].
-Result<> decode_tx_into(Block& block, const Network& network, ByteView raw, DecodeOptions options = {});
+// A single transaction (as relayed, before it is in a block), as the only row of a Block without a
+// header. Bitcoin: the whole transaction. Cardano: [body, witness set, validity, auxiliary data].
+Result<> decode_tx_into(Block& block, const Network& network, ByteView raw,
+                        DecodeOptions options = {});
 
 namespace detail {
 Result<> decode_bitcoin(Block& block, ByteView raw, DecodeOptions options);

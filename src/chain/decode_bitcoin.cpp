@@ -26,8 +26,10 @@ void read_inputs(WireReader& reader, Block& block, Tx& tx) {
 }
 
 void read_outputs(WireReader& reader, Block& block, Tx& tx) {
-  const std::uint64_t count = reader.count(kLeastOutputBytes, "more outputs than the input can hold");
-  tx.outputs = {static_cast<std::uint32_t>(block.outputs.size()), static_cast<std::uint32_t>(count)};
+  const std::uint64_t count =
+      reader.count(kLeastOutputBytes, "more outputs than the input can hold");
+  tx.outputs = {static_cast<std::uint32_t>(block.outputs.size()),
+                static_cast<std::uint32_t>(count)};
   for (std::uint64_t i = 0; i < count && reader.ok(); ++i) {
     const std::size_t start = reader.offset();
     Output& output = block.outputs.emplace_back();
@@ -45,7 +47,8 @@ void read_witness(WireReader& reader, std::uint32_t inputs) {
 }
 
 bool is_null_outpoint(const Input& input) {
-  return input.index == 0xffffffff && std::all_of(input.tx, input.tx + 32, [](auto b) { return b == 0; });
+  return input.index == 0xffffffff &&
+         std::all_of(input.tx, input.tx + 32, [](auto b) { return b == 0; });
 }
 
 void read_tx(WireReader& reader, Block& block) {
@@ -99,7 +102,8 @@ Result<> verify_merkle(const Block& block) {
   for (const Tx& tx : block.txs) append(hashes, tx.id.view());
   bool mutated = false;
   const Hash256 root = merkle_root(hashes, mutated);
-  if (mutated) return fail(Code::kInvalidInput, "block: the same transaction twice in its merkle tree");
+  if (mutated)
+    return fail(Code::kInvalidInput, "block: the same transaction twice in its merkle tree");
   if (!equal(root.view(), block.header.subspan(36, 32)))
     return fail(Code::kInvalidInput, "block: merkle root does not match its transactions");
   return {};
@@ -115,7 +119,8 @@ Result<> verify_witness_commitment(const Block& block) {
       commitment = output.address.subspan(6, 32);
   if (commitment.empty()) {
     for (const Tx& tx : block.txs)
-      if (tx.segwit) return fail(Code::kInvalidInput, "block: witness data without a commitment to it");
+      if (tx.segwit)
+        return fail(Code::kInvalidInput, "block: witness data without a commitment to it");
     return {};
   }
   // A block without any witness may carry the bytes of a commitment by accident (before segwit).
@@ -143,15 +148,18 @@ Result<> decode_bitcoin(Block& block, ByteView raw, DecodeOptions options) {
   if (!reader.ok()) return fail(reader.fault().to_error("block header"));
   block.prev = Hash256::from(block.header.data() + 4);
   block.time_unix_s = load_le<std::uint32_t>(block.header.data() + 68);
-  const std::uint64_t count = reader.count(kLeastTxBytes, "more transactions than the block can hold");
+  const std::uint64_t count =
+      reader.count(kLeastTxBytes, "more transactions than the block can hold");
   if (reader.ok() && count == 0) reader.fail_at("a block without transactions", kHeaderBytes);
   block.txs.reserve(count);
   for (std::uint64_t i = 0; i < count && reader.ok(); ++i) read_tx(reader, block);
-  if (reader.ok() && !reader.at_end()) reader.fail_at("bytes after the last transaction", reader.offset());
+  if (reader.ok() && !reader.at_end())
+    reader.fail_at("bytes after the last transaction", reader.offset());
   if (!reader.ok()) return fail(reader.fault().to_error("block"));
   for (std::size_t i = 0; i < block.txs.size(); ++i)
     if (block.txs[i].coinbase != (i == 0))
-      return fail(Code::kInvalidInput, "block: transaction {} {} a coinbase", i, i == 0 ? "is not" : "is");
+      return fail(Code::kInvalidInput, "block: transaction {} {} a coinbase", i,
+                  i == 0 ? "is not" : "is");
   if (!options.hash) return {};
   block.hash = crypto::sha256d(block.header);
   for (Tx& tx : block.txs) tx.id = tx_id(tx);
@@ -163,7 +171,8 @@ Result<> decode_bitcoin(Block& block, ByteView raw, DecodeOptions options) {
 Result<> decode_bitcoin_tx(Block& block, ByteView raw, DecodeOptions options) {
   WireReader reader(raw);
   read_tx(reader, block);
-  if (reader.ok() && !reader.at_end()) reader.fail_at("bytes after the transaction", reader.offset());
+  if (reader.ok() && !reader.at_end())
+    reader.fail_at("bytes after the transaction", reader.offset());
   if (!reader.ok()) return fail(reader.fault().to_error("transaction"));
   if (options.hash) block.txs.front().id = tx_id(block.txs.front());
   return {};

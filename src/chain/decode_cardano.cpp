@@ -1,6 +1,6 @@
 // Cardano blocks from the epoch-boundary block to Conway. Hashes are taken over original bytes.
+#include "chain/cardano_parts.h"
 #include "chain/decode.h"
-#include "codec/cbor_reader.h"
 #include "crypto/blake2b.h"
 
 namespace coffer::chain::detail {
@@ -9,22 +9,8 @@ namespace {
 using codec::CborReader;
 using codec::CborType;
 
-constexpr std::uint64_t kSetTag = 258, kEncodedCborTag = 24;
-constexpr std::uint8_t kBoundaryEra = 0, kByronEra = 1, kAlonzoEra = 5, kBabbageEra = 6, kConwayEra = 7;
-constexpr std::uint64_t kByronEpochSlots = 21'600;
-constexpr std::uint64_t kMaxIndex = 0xffff;
-
-std::uint32_t rows(const auto& table) { return static_cast<std::uint32_t>(table.size()); }
-
-Input read_input(CborReader& reader) {
-  auto pair = reader.begin_fixed(2);
-  const std::uint8_t* tx = reader.read_bytes(32).data();
-  const std::size_t at = reader.offset();
-  const std::uint64_t index = reader.read_uint();
-  if (index > kMaxIndex) reader.fail_at("an output index beyond 16 bits", at);
-  reader.end_fixed(pair);
-  return {tx, static_cast<std::uint32_t>(index)};
-}
+constexpr std::uint64_t kSetTag = 258;
+constexpr std::uint8_t kAlonzoEra = 5, kBabbageEra = 6, kConwayEra = 7;
 
 Range read_inputs(CborReader& reader, Block& block) {
   reader.try_tag(kSetTag);
@@ -66,18 +52,16 @@ void read_value(CborReader& reader, Block& block, Output& output) {
   reader.end_fixed(pair);
 }
 
-ByteView read_encoded_cbor(CborReader& reader) {
-  if (!reader.try_tag(kEncodedCborTag)) reader.fail_here("expected encoded CBOR (tag 24)");
-  return reader.read_bytes();
-}
-
 void read_datum_option(CborReader& reader, Output& output) {
   auto pair = reader.begin_fixed(2);
   const std::size_t at = reader.offset();
   const std::uint64_t kind = reader.read_uint();
-  if (kind == 0) output.datum_hash = reader.read_bytes(32);
-  else if (kind == 1) output.inline_datum = read_encoded_cbor(reader);
-  else reader.fail_at("an unknown kind of datum", at);
+  if (kind == 0)
+    output.datum_hash = reader.read_bytes(32);
+  else if (kind == 1)
+    output.inline_datum = read_encoded_cbor(reader);
+  else
+    reader.fail_at("an unknown kind of datum", at);
   reader.end_fixed(pair);
 }
 
@@ -86,8 +70,10 @@ Output read_output(CborReader& reader, Block& block) {
   if (reader.type() == CborType::kArray) {
     auto items = reader.begin_array();
     if (reader.next(items)) output.address = reader.read_bytes();
-    if (reader.next(items)) read_value(reader, block, output);
-    else reader.fail_here("an output without a value");
+    if (reader.next(items))
+      read_value(reader, block, output);
+    else
+      reader.fail_here("an output without a value");
     if (reader.next(items)) {
       if (!reader.try_null()) output.datum_hash = reader.read_bytes(32);
       if (reader.next(items)) reader.fail_here("an output with more fields than known");
@@ -100,11 +86,22 @@ Output read_output(CborReader& reader, Block& block) {
   for (auto items = reader.begin_map(); reader.next(items);) {
     const std::size_t at = reader.offset();
     switch (reader.read_uint()) {
-      case 0: output.address = reader.read_bytes(); has_address = true; break;
-      case 1: read_value(reader, block, output); has_value = true; break;
-      case 2: read_datum_option(reader, output); break;
-      case 3: output.script_ref = read_encoded_cbor(reader); break;
-      default: reader.fail_at("an output with more fields than known", at);
+      case 0:
+        output.address = reader.read_bytes();
+        has_address = true;
+        break;
+      case 1:
+        read_value(reader, block, output);
+        has_value = true;
+        break;
+      case 2:
+        read_datum_option(reader, output);
+        break;
+      case 3:
+        output.script_ref = read_encoded_cbor(reader);
+        break;
+      default:
+        reader.fail_at("an output with more fields than known", at);
     }
   }
   if (!has_address || !has_value) reader.fail_at("an output without address or value", start);
@@ -136,15 +133,34 @@ void read_tx_body(CborReader& reader, Block& block) {
   const std::size_t start = reader.offset();
   for (auto items = reader.begin_map(); reader.next(items);) {
     switch (reader.read_uint()) {
-      case 0: tx.inputs = read_inputs(reader, block); break;
-      case 1: read_outputs(reader, block, tx); break;
-      case 2: tx.fee = Amount(reader.read_uint()); break;
-      case 9: read_mint(reader, block, tx); break;
-      case 13: tx.collateral = read_inputs(reader, block); break;
-      case 16: collateral_return = read_output(reader, block); returns_collateral = true; break;
-      case 17: tx.total_collateral = Amount(reader.read_uint()); tx.has_total_collateral = true; break;
-      case 18: tx.reference_inputs = read_inputs(reader, block); break;
-      default: reader.skip();
+      case 0:
+        tx.inputs = read_inputs(reader, block);
+        break;
+      case 1:
+        read_outputs(reader, block, tx);
+        break;
+      case 2:
+        tx.fee = Amount(reader.read_uint());
+        break;
+      case 9:
+        read_mint(reader, block, tx);
+        break;
+      case 13:
+        tx.collateral = read_inputs(reader, block);
+        break;
+      case 16:
+        collateral_return = read_output(reader, block);
+        returns_collateral = true;
+        break;
+      case 17:
+        tx.total_collateral = Amount(reader.read_uint());
+        tx.has_total_collateral = true;
+        break;
+      case 18:
+        tx.reference_inputs = read_inputs(reader, block);
+        break;
+      default:
+        reader.skip();
     }
   }
   if (!reader.ok()) return;
@@ -154,100 +170,6 @@ void read_tx_body(CborReader& reader, Block& block) {
   }
   tx.raw = reader.since(start);
   block.txs.push_back(tx);
-}
-
-void read_byron_tx(CborReader& reader, Block& block) {
-  Tx tx;
-  const std::size_t start = reader.offset();
-  auto parts = reader.begin_fixed(3);
-  tx.inputs.begin = rows(block.inputs);
-  for (auto items = reader.begin_array(); reader.next(items);) {
-    auto pair = reader.begin_fixed(2);
-    if (reader.read_uint() != 0) reader.fail_here("an unknown kind of input");
-    const std::size_t at = reader.offset();
-    ByteView encoded = read_encoded_cbor(reader);
-    CborReader inner(encoded);
-    Input input = read_input(inner);
-    if (!inner.ok()) reader.fail_at(inner.fault().what, at);
-    if (reader.ok()) block.inputs.push_back(input);
-    reader.end_fixed(pair);
-  }
-  tx.inputs.count = rows(block.inputs) - tx.inputs.begin;
-  tx.outputs.begin = rows(block.outputs);
-  for (auto items = reader.begin_array(); reader.next(items);) {
-    Output output;
-    auto pair = reader.begin_fixed(2);
-    output.address = reader.skip();  // [tag 24 bytes, crc]
-    output.coin = Amount(reader.read_uint());
-    reader.end_fixed(pair);
-    if (reader.ok()) block.outputs.push_back(output);
-  }
-  tx.outputs.count = rows(block.outputs) - tx.outputs.begin;
-  reader.skip();  // attributes
-  reader.end_fixed(parts);
-  if (!reader.ok()) return;
-  tx.raw = reader.since(start);
-  block.txs.push_back(tx);
-}
-
-void read_prev(CborReader& reader, Block& block) {
-  if (reader.try_null()) return;
-  ByteView hash = reader.read_bytes(32);
-  if (reader.ok()) block.prev = Hash256::from(hash.data());
-}
-
-// header, body, extra. The boundary block's body names stake holders only.
-void read_byron_block(CborReader& reader, Block& block) {
-  auto parts = reader.begin_fixed(3);
-  const std::size_t header = reader.offset();
-  auto fields = reader.begin_fixed(5);
-  reader.read_uint();  // protocol magic
-  read_prev(reader, block);
-  reader.skip();  // body proof
-  block.epoch_boundary = block.era == kBoundaryEra;
-  std::uint64_t slot_in_epoch = 0;
-  if (block.epoch_boundary) {
-    auto consensus = reader.begin_fixed(2);
-    block.epoch = reader.read_uint();
-    auto difficulty = reader.begin_fixed(1);
-    block.number = BlockNumber(reader.read_uint());
-    reader.end_fixed(difficulty);
-    reader.end_fixed(consensus);
-  } else {
-    auto consensus = reader.begin_fixed(4);
-    auto slot_id = reader.begin_fixed(2);
-    block.epoch = reader.read_uint();
-    slot_in_epoch = reader.read_uint();
-    reader.end_fixed(slot_id);
-    reader.skip();  // issuer
-    auto difficulty = reader.begin_fixed(1);
-    block.number = BlockNumber(reader.read_uint());
-    reader.end_fixed(difficulty);
-    reader.skip();  // signature
-    reader.end_fixed(consensus);
-  }
-  if (block.epoch > 0xffffffff || slot_in_epoch >= kByronEpochSlots)
-    reader.fail_at("a slot beyond its epoch", header);
-  block.slot = Slot(block.epoch * kByronEpochSlots + slot_in_epoch);
-  reader.skip();  // extra data
-  reader.end_fixed(fields);
-  block.header = reader.ok() ? reader.since(header) : ByteView{};
-  if (block.epoch_boundary) {
-    reader.skip();
-  } else {
-    auto body = reader.begin_fixed(4);
-    for (auto txs = reader.begin_array(); reader.next(txs);) {
-      auto pair = reader.begin_fixed(2);
-      read_byron_tx(reader, block);
-      ByteView witnesses = reader.skip();
-      reader.end_fixed(pair);
-      if (reader.ok()) block.txs.back().witnesses = witnesses;
-    }
-    for (int i = 0; i < 3; ++i) reader.skip();  // ssc, delegation, update
-    reader.end_fixed(body);
-  }
-  reader.skip();
-  reader.end_fixed(parts);
 }
 
 // Returns the body hash that the header states.
@@ -262,8 +184,10 @@ ByteView read_header(CborReader& reader, Block& block) {
   for (int i = block.era >= kBabbageEra ? 4 : 5; i > 0; --i)
     if (reader.next(fields)) reader.skip();
   ByteView body_hash;
-  if (reader.next(fields)) body_hash = reader.read_bytes(32);
-  else reader.fail_here("a header without a body hash");
+  if (reader.next(fields))
+    body_hash = reader.read_bytes(32);
+  else
+    reader.fail_here("a header without a body hash");
   while (reader.next(fields)) reader.skip();
   reader.skip();  // signature
   reader.end_fixed(parts);
@@ -292,8 +216,10 @@ void read_shelley_block(CborReader& reader, Block& block, Segments& segments) {
   segments.parts[1] = read_segment(reader, [&] {
     const std::size_t start = reader.offset();
     ByteView witnesses = reader.skip();
-    if (at < block.txs.size()) block.txs[at++].witnesses = witnesses;
-    else reader.fail_at("more witness sets than transactions", start);
+    if (at < block.txs.size())
+      block.txs[at++].witnesses = witnesses;
+    else
+      reader.fail_at("more witness sets than transactions", start);
   });
   if (at < block.txs.size()) reader.fail_here("fewer witness sets than transactions");
   segments.parts[2] = reader.skip();  // auxiliary data
@@ -304,8 +230,10 @@ void read_shelley_block(CborReader& reader, Block& block, Segments& segments) {
       const std::size_t start = reader.offset();
       const std::uint64_t index = reader.read_uint();
       if (!reader.ok()) return;
-      if (index < block.txs.size()) block.txs[index].valid = false;
-      else reader.fail_at("an invalid transaction that is not in the block", start);
+      if (index < block.txs.size())
+        block.txs[index].valid = false;
+      else
+        reader.fail_at("an invalid transaction that is not in the block", start);
     });
   }
   reader.end_fixed(parts);
@@ -313,7 +241,8 @@ void read_shelley_block(CborReader& reader, Block& block, Segments& segments) {
 
 Result<> verify_body_hash(const Segments& segments) {
   crypto::Blake2b256 hasher;
-  for (int i = 0; i < segments.count; ++i) hasher.update(crypto::blake2b_256(segments.parts[i]).view());
+  for (int i = 0; i < segments.count; ++i)
+    hasher.update(crypto::blake2b_256(segments.parts[i]).view());
   if (!equal(hasher.finish().view(), segments.body_hash))
     return fail(Code::kInvalidInput, "block: body hash does not match its transactions");
   return {};
@@ -332,8 +261,10 @@ Result<> decode_cardano(Block& block, ByteView raw, DecodeOptions options) {
   if (era > kConwayEra) reader.fail_here("an era beyond Conway; a newer Coffer may know it");
   block.era = static_cast<std::uint8_t>(era);
   Segments segments;
-  if (era <= kByronEra) read_byron_block(reader, block);
-  else read_shelley_block(reader, block, segments);
+  if (era <= kByronEra)
+    read_byron_block(reader, block);
+  else
+    read_shelley_block(reader, block, segments);
   reader.end_fixed(pair);
   if (reader.ok() && !reader.at_end()) reader.fail_here("bytes after the block");
   if (!reader.ok()) return fail(reader.fault().to_error("block"));
@@ -357,8 +288,10 @@ Result<> decode_cardano_tx(Block& block, ByteView raw, DecodeOptions options) {
   bool valid = true;
   for (int i = 0; reader.next(parts); ++i) {
     if (reader.try_null()) continue;
-    if (i == 0 && reader.type() == CborType::kSimple) valid = reader.read_bool();
-    else reader.skip();
+    if (i == 0 && reader.type() == CborType::kSimple)
+      valid = reader.read_bool();
+    else
+      reader.skip();
   }
   if (reader.ok() && !reader.at_end()) reader.fail_here("bytes after the transaction");
   if (reader.ok() && block.txs.empty()) reader.fail_here("an empty transaction");

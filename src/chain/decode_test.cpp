@@ -11,17 +11,23 @@ namespace {
 
 // Bitcoin's regtest block 0.
 constexpr std::string_view kGenesis =
-    "0100000000000000000000000000000000000000000000000000000000000000000000003ba3edfd7a7b12b27ac72c3e"
-    "67768f617fc81bc3888a51323a9fb8aa4b1e5e4adae5494dffff7f200200000001010000000100000000000000000000"
-    "00000000000000000000000000000000000000000000ffffffff4d04ffff001d0104455468652054696d65732030332f"
-    "4a616e2f32303039204368616e63656c6c6f72206f6e206272696e6b206f66207365636f6e64206261696c6f75742066"
-    "6f722062616e6b73ffffffff0100f2052a01000000434104678afdb0fe5548271967f1a67130b7105cd6a828e03909a6"
+    "0100000000000000000000000000000000000000000000000000000000000000000000003ba3edfd7a7b12b27ac72c"
+    "3e"
+    "67768f617fc81bc3888a51323a9fb8aa4b1e5e4adae5494dffff7f2002000000010100000001000000000000000000"
+    "00"
+    "00000000000000000000000000000000000000000000ffffffff4d04ffff001d0104455468652054696d6573203033"
+    "2f"
+    "4a616e2f32303039204368616e63656c6c6f72206f6e206272696e6b206f66207365636f6e64206261696c6f757420"
+    "66"
+    "6f722062616e6b73ffffffff0100f2052a01000000434104678afdb0fe5548271967f1a67130b7105cd6a828e03909"
+    "a6"
     "7962e0ea1f61deb649f6bc3f4cef38c4f35504e51ec112de5c384df7ba0b8d578a4c702b6bf11d5fac00000000";
 
 TEST(Network, KnowsItsNamesAndTimes) {
   EXPECT_EQ(find_network("bitcoin", "mainnet").value().bitcoin.segwit_hrp, "bc");
-  EXPECT_EQ(find_network("bitcoin", "moon").error().message,
-            "no bitcoin network 'moon'; use one of mainnet, testnet, testnet4, signet, regtest, devnet");
+  EXPECT_EQ(
+      find_network("bitcoin", "moon").error().message,
+      "no bitcoin network 'moon'; use one of mainnet, testnet, testnet4, signet, regtest, devnet");
   EXPECT_EQ(find_network("doge", "mainnet").error().code, Code::kUsage);
   const Network mainnet = find_network("cardano", "mainnet").value();
   EXPECT_EQ(mainnet.epoch_of(Slot(4'492'800)), 208u);  // the first Shelley slot, 29 July 2020
@@ -52,18 +58,21 @@ TEST_F(Genesis, DecodesWithHashesAndCoinbase) {
 
 TEST_F(Genesis, EveryTruncationIsAnErrorWithAPosition) {
   for (std::size_t size = 0; size < raw_.size(); ++size) {
-    auto cut = decode(network_, Bytes(raw_.begin(), raw_.begin() + static_cast<std::ptrdiff_t>(size)));
+    auto cut =
+        decode(network_, Bytes(raw_.begin(), raw_.begin() + static_cast<std::ptrdiff_t>(size)));
     ASSERT_FALSE(cut) << size;
     EXPECT_EQ(cut.error().code, Code::kInvalidInput);
     EXPECT_NE(cut.error().message.find(" at byte "), std::string::npos) << cut.error().message;
   }
   raw_.push_back(0);
-  EXPECT_EQ(decode(network_, raw_).error().message, "block: bytes after the last transaction at byte 285");
+  EXPECT_EQ(decode(network_, raw_).error().message,
+            "block: bytes after the last transaction at byte 285");
 }
 
 TEST_F(Genesis, AChangedTransactionBreaksTheMerkleRoot) {
   raw_[200] ^= 1;
-  EXPECT_EQ(decode(network_, raw_).error().message, "block: merkle root does not match its transactions");
+  EXPECT_EQ(decode(network_, raw_).error().message,
+            "block: merkle root does not match its transactions");
   EXPECT_TRUE(decode(network_, raw_, {.hash = true, .verify = false}));
 }
 
@@ -87,7 +96,8 @@ TEST(DecodeMutations, RandomDamageNeverCrashes) {
   Rng rng(seed);
   const Network cardano = find_network("cardano", "preprod").value();
   int errors = 0, rounds = 0;
-  for (const char* name : {"byron2", "shelley1", "allegra1", "alonzo3", "babbage6", "conway3", "conway8"}) {
+  for (const char* name :
+       {"byron2", "shelley1", "allegra1", "alonzo3", "babbage6", "conway3", "conway8"}) {
     const auto text = read_file(directory / (std::string(name) + ".block"), 10u << 20).value();
     std::string hex(as_text(text));
     while (!hex.empty() && std::isspace(static_cast<unsigned char>(hex.back()))) hex.pop_back();

@@ -5,7 +5,9 @@ namespace {
 
 constexpr std::uint64_t kBitcoinWindow = 288, kCardanoWindow = 2160;
 
-Hash256 hash_of(std::string_view hex) { return Hash256::from(from_hex(hex).value().data()); }
+Hash256 hash_of(std::string_view hex) {
+  return Hash256::from(from_hex(hex).value().data());
+}
 
 struct BitcoinRow {
   const char* name;
@@ -16,16 +18,37 @@ struct BitcoinRow {
   std::uint64_t halving;
 };
 
-constexpr const char* kRegtestGenesis = "0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206";
+constexpr const char* kRegtestGenesis =
+    "0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206";
 constexpr BitcoinRow kBitcoin[] = {
-    {"mainnet", "000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f",
-     {0xf9, 0xbe, 0xb4, 0xd9}, 0, 5, "bc", 210'000},
-    {"testnet", "000000000933ea01ad0ee984209779baaec3ced90fa3f408719526f8d77f4943",
-     {0x0b, 0x11, 0x09, 0x07}, 111, 196, "tb", 210'000},
-    {"testnet4", "00000000da84f2bafbbc53dee25a72ae507ff4914b867c565be350b0da8bf043",
-     {0x1c, 0x16, 0x3f, 0x28}, 111, 196, "tb", 210'000},
-    {"signet", "00000008819873e925422c1ff0f99f7cc9bbb232af63a077a480a3633bee1ef6",
-     {0x0a, 0x03, 0xcf, 0x40}, 111, 196, "tb", 210'000},
+    {"mainnet",
+     "000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f",
+     {0xf9, 0xbe, 0xb4, 0xd9},
+     0,
+     5,
+     "bc",
+     210'000},
+    {"testnet",
+     "000000000933ea01ad0ee984209779baaec3ced90fa3f408719526f8d77f4943",
+     {0x0b, 0x11, 0x09, 0x07},
+     111,
+     196,
+     "tb",
+     210'000},
+    {"testnet4",
+     "00000000da84f2bafbbc53dee25a72ae507ff4914b867c565be350b0da8bf043",
+     {0x1c, 0x16, 0x3f, 0x28},
+     111,
+     196,
+     "tb",
+     210'000},
+    {"signet",
+     "00000008819873e925422c1ff0f99f7cc9bbb232af63a077a480a3633bee1ef6",
+     {0x0a, 0x03, 0xcf, 0x40},
+     111,
+     196,
+     "tb",
+     210'000},
     {"regtest", kRegtestGenesis, {0xfa, 0xbf, 0xb5, 0xda}, 111, 196, "bcrt", 150},
     // A simulated chain follows the rules of regtest, so that a regtest node accepts its blocks.
     {"devnet", kRegtestGenesis, {0xfa, 0xbf, 0xb5, 0xda}, 111, 196, "bcrt", 150},
@@ -55,13 +78,25 @@ struct CardanoRow {
 
 const std::vector<CardanoRow>& cardano_rows() {
   static const std::vector<CardanoRow> rows = {
-      {"mainnet", "5f20df933584822601f9e3f8c024eb5eb252fe8cefb24d1317dc3d432e940ebb", 764824073, 1,
+      {"mainnet",
+       "5f20df933584822601f9e3f8c024eb5eb252fe8cefb24d1317dc3d432e940ebb",
+       764824073,
+       1,
        {{0, 0, 1506203091, 20, 21'600}, {4'492'800, 208, 1596059091, 1, 432'000}}},
-      {"preprod", "d4b8de7a11d929a323373cbab6c1a9bdc931beffff11db111cf9d57356ee1937", 1, 0,
+      {"preprod",
+       "d4b8de7a11d929a323373cbab6c1a9bdc931beffff11db111cf9d57356ee1937",
+       1,
+       0,
        {{0, 0, 1654041600, 20, 21'600}, {86'400, 4, 1655769600, 1, 432'000}}},
-      {"preview", "83de1d7302569ad56cf9139a41e2e11346d4cb4a31c00142557b6ab3fa550761", 2, 0,
+      {"preview",
+       "83de1d7302569ad56cf9139a41e2e11346d4cb4a31c00142557b6ab3fa550761",
+       2,
+       0,
        {{0, 0, 1666656000, 1, 86'400}}},
-      {"devnet", "0000000000000000000000000000000000000000000000000000000000000000", 42, 0,
+      {"devnet",
+       "0000000000000000000000000000000000000000000000000000000000000000",
+       42,
+       0,
        {{0, 0, 1700000000, 1, 7'200}}},
   };
   return rows;
@@ -101,7 +136,9 @@ std::int64_t Network::time_of(Slot slot) const {
 
 Result<Network> find_network(std::string_view chain, std::string_view name) {
   std::string known;
-  auto note = [&](const char* row_name) { known += (known.empty() ? "" : ", ") + std::string(row_name); };
+  auto note = [&](const char* row_name) {
+    known += (known.empty() ? "" : ", ") + std::string(row_name);
+  };
   if (chain == "bitcoin") {
     for (const BitcoinRow& row : kBitcoin) {
       if (row.name == name) return bitcoin(row);

@@ -18,7 +18,7 @@ struct EraSummary {
 };
 
 struct BitcoinParams {
-  std::uint8_t magic[4] = {};       // before each block in blk files
+  std::uint8_t magic[4] = {};  // before each block in blk files
   std::uint8_t p2pkh_prefix = 0;
   std::uint8_t p2sh_prefix = 0;
   std::string segwit_hrp;
@@ -28,15 +28,16 @@ struct BitcoinParams {
 
 struct CardanoParams {
   std::uint64_t magic = 0;
-  std::uint8_t network_id = 0;      // 1 on mainnet, 0 elsewhere
-  std::vector<EraSummary> eras;     // in order of first_slot, the first at slot 0
+  std::uint8_t network_id = 0;   // 1 on mainnet, 0 elsewhere
+  std::vector<EraSummary> eras;  // in order of first_slot, the first at slot 0
 };
 
 struct Network {
   Family family = Family::kBitcoin;
   std::string name;
-  Hash256 genesis{};                // Bitcoin: hash of block 0; Cardano: hash of the first genesis file
-  std::uint64_t rollback_window = 0;  // blocks that this chain may undo; the default for all windows (X1)
+  Hash256 genesis{};  // Bitcoin: hash of block 0; Cardano: hash of the first genesis file
+  std::uint64_t rollback_window =
+      0;  // blocks that this chain may undo; the default for all windows (X1)
   BitcoinParams bitcoin;
   CardanoParams cardano;
 

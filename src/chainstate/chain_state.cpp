@@ -19,8 +19,10 @@ std::vector<kv::ColumnOptions> ChainState::columns() {
           {.name = std::string(kMetaColumn), .write_buffer_bytes = 1u << 20}};
 }
 
-Result<std::unique_ptr<ChainState>> ChainState::open(kv::Database& db, const chain::Network& network,
-                                                     const Identity& identity, std::uint64_t window) {
+Result<std::unique_ptr<ChainState>> ChainState::open(kv::Database& db,
+                                                     const chain::Network& network,
+                                                     const Identity& identity,
+                                                     std::uint64_t window) {
   std::unique_ptr<ChainState> state(new ChainState(db, network, window));
   state->headers_ = TRY(db.column("chain_headers"));
   state->active_ = TRY(db.column("chain_active"));
@@ -40,9 +42,13 @@ Result<> ChainState::load() {
   const bool agree = tip && last.valid() && tip->size() == 32 && last.value().size() >= 32 &&
                      equal(*tip, last.value().first(32));
   if (!agree)
-    return fail(Code::kCorrupt, "the chain's tip and its last header differ; restore a backup or sync anew into an empty --data");
+    return fail(Code::kCorrupt,
+                "the chain's tip and its last header differ; restore a backup or sync anew into an "
+                "empty --data");
   tip_ = TRY(header(Hash256::from(tip->data())));
-  if (!tip_) return fail(Code::kCorrupt, "the tip's header is missing; restore a backup or sync anew into an empty --data");
+  if (!tip_)
+    return fail(Code::kCorrupt,
+                "the tip's header is missing; restore a backup or sync anew into an empty --data");
   return {};
 }
 
@@ -65,7 +71,8 @@ Result<std::optional<HeaderInfo>> ChainState::header(const Hash256& hash) const 
 Result<std::optional<ChainState::ActiveEntry>> ChainState::active(Ordinal ordinal) const {
   auto stored = TRY(db_.get(active_, ordinal_key(ordinal)));
   if (!stored) return std::nullopt;
-  if (stored->size() != 48) return fail(Code::kCorrupt, "chain_active entry {} has a wrong size", ordinal.value);
+  if (stored->size() != 48)
+    return fail(Code::kCorrupt, "chain_active entry {} has a wrong size", ordinal.value);
   return ActiveEntry{Hash256::from(stored->data()), BlockNumber(load_be64(stored->data() + 32)),
                      Slot(load_be64(stored->data() + 40))};
 }
@@ -106,12 +113,14 @@ Result<Placed> ChainState::place(const chain::Block& block) const {
 }
 
 Result<HeaderInfo> ChainState::header_of(const chain::Block& block, const Placed& placed) const {
-  HeaderInfo info{block.hash, block.prev, placed.ordinal, block.number, block.slot,
-                  block.time_unix_s, block.epoch_boundary};
+  HeaderInfo info{block.hash, block.prev,        placed.ordinal,      block.number,
+                  block.slot, block.time_unix_s, block.epoch_boundary};
   std::optional<HeaderInfo> parent;
   if (!placed.parent.at_origin) {
     parent = TRY(header(placed.parent.point.hash));
-    if (!parent) return fail(Code::kCorrupt, "the header of block {} is missing", placed.parent.point.hash.hex());
+    if (!parent)
+      return fail(Code::kCorrupt, "the header of block {} is missing",
+                  placed.parent.point.hash.hex());
   }
   if (network_.family == chain::Family::kBitcoin) {
     if (!parent && block.hash != network_.genesis)
@@ -128,7 +137,8 @@ Result<HeaderInfo> ChainState::header_of(const chain::Block& block, const Placed
       return fail(Code::kInvalidInput, "block {} has number {} where {} follows", block.hash.hex(),
                   block.number.value, number);
     if (block.slot < parent->slot || (block.slot == parent->slot && !parent->epoch_boundary))
-      return fail(Code::kInvalidInput, "block {} has slot {}, not after slot {} of the block before it",
+      return fail(Code::kInvalidInput,
+                  "block {} has slot {}, not after slot {} of the block before it",
                   block.hash.hex(), block.slot.value, parent->slot.value);
   }
   return info;
@@ -184,7 +194,8 @@ Result<> ChainState::fill_in(chain::Block& block, Ordinal ordinal) const {
   return {};
 }
 
-// The active entries are sorted by number and by slot, so the last one that fits is found by halving.
+// The active entries are sorted by number and by slot, so the last one that fits is found by
+// halving.
 template <typename Below>
 Result<std::optional<HeaderInfo>> ChainState::last_where(Below below) const {
   const auto now = tip();
@@ -192,8 +203,10 @@ Result<std::optional<HeaderInfo>> ChainState::last_where(Below below) const {
   while (low < high) {
     const std::uint64_t middle = low + (high - low) / 2;
     auto entry = TRY(active(Ordinal(middle)));
-    if (entry && below(*entry)) low = middle + 1;
-    else high = middle;
+    if (entry && below(*entry))
+      low = middle + 1;
+    else
+      high = middle;
   }
   if (low == 0) return std::nullopt;
   return at(Ordinal(low - 1));
@@ -254,8 +267,10 @@ Result<> ChainState::verify() const {
     auto info = TRY(header(Hash256::from(it.value().data())));
     if (!info || info->ordinal.value != expected || !equal(it.value(), encode_active(*info)))
       return fail(Code::kCorrupt, "chain_active entry {} and its header differ", expected);
-    if (before && (info->prev != before->hash || info->number < before->number || info->slot < before->slot))
-      return fail(Code::kCorrupt, "block at ordinal {} does not follow the one before it", expected);
+    if (before &&
+        (info->prev != before->hash || info->number < before->number || info->slot < before->slot))
+      return fail(Code::kCorrupt, "block at ordinal {} does not follow the one before it",
+                  expected);
     before = info;
   }
   TRY(it.status());

@@ -1,11 +1,11 @@
 // The chain of headers: ordinal ↔ number ↔ hash ↔ slot, the tip, and where a new block belongs.
 //
-// Columns (docs/formats/chainstate.md): chain_headers hash → header facts, for the chain and, within
-// the window, for stale branches; chain_active ordinal → hash, number, slot; chain_stale ordinal‖hash;
-// chain_meta identity and tip.
-// Invariants: chain_active is gapless from 0 to the tip, each block's prev is its predecessor; numbers
-// and slots never decrease along it; every commit leaves it so (one batch a block).
-// Cost of connecting a block: two small puts, and one read unless it extends the tip.
+// Columns (docs/formats/chainstate.md): chain_headers hash → header facts, for the chain and,
+// within the window, for stale branches; chain_active ordinal → hash, number, slot; chain_stale
+// ordinal‖hash; chain_meta identity and tip. Invariants: chain_active is gapless from 0 to the tip,
+// each block's prev is its predecessor; numbers and slots never decrease along it; every commit
+// leaves it so (one batch a block). Cost of connecting a block: two small puts, and one read unless
+// it extends the tip.
 #pragma once
 
 #include <mutex>
@@ -87,7 +87,8 @@ class ChainState {
 
   // Over all blocks of the chain in order. Cost: one scan.
   Result<Hash256> digest() const;
-  // Every invariant of the header comment. Errors: kCorrupt naming the first that fails. Cost: one scan.
+  // Every invariant of the header comment. Errors: kCorrupt naming the first that fails. Cost: one
+  // scan.
   Result<> verify() const;
 
  private:

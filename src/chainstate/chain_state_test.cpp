@@ -14,7 +14,8 @@ using bus::Position;
 constexpr std::uint64_t kWindow = 10;
 
 // Cardano-like headers without bodies: number and slot come from the test.
-chain::Block header(std::uint8_t branch, std::uint64_t number, const Hash256& prev, bool boundary = false) {
+chain::Block header(std::uint8_t branch, std::uint64_t number, const Hash256& prev,
+                    bool boundary = false) {
   chain::Block block;
   block.family = chain::Family::kCardano;
   block.hash[0] = branch, block.hash[1] = boundary ? 1 : 0, block.hash[31] = 7;
@@ -44,7 +45,8 @@ class ChainStateTest : public testing::Test {
     auto shared = std::make_shared<chain::Block>(std::move(block));
     const Placed placed = state_->place(*shared).value();
     const Connected connected = state_->connect(*shared, placed).value();
-    for (bus::Consumer* consumer : {static_cast<bus::Consumer*>(totals_.get()), static_cast<bus::Consumer*>(events_.get())}) {
+    for (bus::Consumer* consumer :
+         {static_cast<bus::Consumer*>(totals_.get()), static_cast<bus::Consumer*>(events_.get())}) {
       if (connected.rolled_back) {
         EXPECT_TRUE(consumer->on_rollback(*connected.rolled_back));
       }
@@ -58,7 +60,9 @@ class ChainStateTest : public testing::Test {
       last_ = header(branch, n, {}).hash;
     }
   }
-  Hash256 hash(std::uint8_t branch, std::uint64_t number) { return header(branch, number, {}).hash; }
+  Hash256 hash(std::uint8_t branch, std::uint64_t number) {
+    return header(branch, number, {}).hash;
+  }
 
   TempDir dir_;
   const chain::Network network_ = chain::find_network("cardano", "devnet").value();
@@ -95,7 +99,9 @@ TEST_F(ChainStateTest, AForkIsOneRollbackThenTheNewBlocks) {
   EXPECT_EQ(state_->tip()->hash, hash(1, 7));
   EXPECT_TRUE(state_->verify());
   // A consumer left on the stale branch finds its way back.
-  EXPECT_EQ(state_->rejoin(Position::after(Ordinal(5), {Slot(100), hash(0, 5)})).value().ordinal.value, 2u);
+  EXPECT_EQ(
+      state_->rejoin(Position::after(Ordinal(5), {Slot(100), hash(0, 5)})).value().ordinal.value,
+      2u);
   EXPECT_EQ(state_->rejoin(state_->position()).value(), state_->position());
 }
 
@@ -106,7 +112,8 @@ TEST_F(ChainStateTest, StaleHeadersAreKeptForTheWindowOnly) {
   EXPECT_TRUE(state_->header(hash(0, 5)).value());
   add_line(1, 6 + kWindow, 8 + kWindow);
   EXPECT_FALSE(state_->header(hash(0, 5)).value());
-  EXPECT_EQ(state_->rejoin(Position::after(Ordinal(5), {Slot(100), hash(0, 5)})).error().code, Code::kNotFound);
+  EXPECT_EQ(state_->rejoin(Position::after(Ordinal(5), {Slot(100), hash(0, 5)})).error().code,
+            Code::kNotFound);
   EXPECT_TRUE(state_->header(hash(1, 3)).value());  // the chain's own stay
 }
 
@@ -151,10 +158,13 @@ TEST_F(ChainStateTest, ADatabaseBelongsToOneNetwork) {  // E5
   const auto refused = ChainState::open(*db_, other, Identity::of(other), kWindow);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kConflict);
-  EXPECT_NE(refused.error().message.find("belongs to cardano devnet, not to cardano preview"), std::string::npos);
+  EXPECT_NE(refused.error().message.find("belongs to cardano devnet, not to cardano preview"),
+            std::string::npos);
   Identity newer = Identity::of(network_);
   newer.format_version = 0;
-  EXPECT_NE(ChainState::open(*db_, network_, newer, kWindow).error().message.find("use a newer coffer"), std::string::npos);
+  EXPECT_NE(
+      ChainState::open(*db_, network_, newer, kWindow).error().message.find("use a newer coffer"),
+      std::string::npos);
   EXPECT_EQ(state_->tip()->number.value, 2u);
 }
 
@@ -210,7 +220,9 @@ TEST_F(ChainStateTest, TheEventLogNumbersAndForgets) {
   ASSERT_EQ(all.size(), 5u);
   EXPECT_EQ(all[0].id, 3u);
   EXPECT_EQ(all[1].type, "rollback");
-  EXPECT_EQ(all[1].data, fmt::format(R"({{"depth":1,"to":{{"ordinal":1,"number":1,"slot":20,"hash":"{}"}}}})", hash(0, 1).hex()));
+  EXPECT_EQ(all[1].data,
+            fmt::format(R"({{"depth":1,"to":{{"ordinal":1,"number":1,"slot":20,"hash":"{}"}}}})",
+                        hash(0, 1).hex()));
   EXPECT_EQ(all[2].type, "block");
   EXPECT_NE(all[2].data.find(R"("number":2)"), std::string::npos);
   EXPECT_EQ(events_->read(6, 100).value().size(), 1u);
@@ -226,7 +238,8 @@ TEST_F(ChainStateTest, ADamagedTipIsCorruptNotWrong) {
   kv::Batch batch;
   batch.put(db_->column("chain_meta").value(), as_bytes("tip"), hash(0, 1).view());
   ASSERT_TRUE(db_->commit(batch));
-  EXPECT_EQ(ChainState::open(*db_, network_, Identity::of(network_), kWindow).error().code, Code::kCorrupt);
+  EXPECT_EQ(ChainState::open(*db_, network_, Identity::of(network_), kWindow).error().code,
+            Code::kCorrupt);
 }
 
 }  // namespace

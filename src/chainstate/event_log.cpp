@@ -5,7 +5,9 @@ namespace {
 
 const ByteView kLastIdKey = as_bytes("events.last_id");
 
-Bytes id_key(std::uint64_t id) { return ordinal_key(Ordinal(id)); }
+Bytes id_key(std::uint64_t id) {
+  return ordinal_key(Ordinal(id));
+}
 
 }  // namespace
 
@@ -28,7 +30,8 @@ Result<std::unique_ptr<EventLog>> EventLog::open(kv::Database& db, chain::Family
 Result<std::uint64_t> EventLog::stored_last_id() const {
   auto stored = TRY(db_.get(meta_, kLastIdKey));
   if (!stored) return 0;
-  if (stored->size() != 8) return fail(Code::kCorrupt, "the last event id has {} bytes", stored->size());
+  if (stored->size() != 8)
+    return fail(Code::kCorrupt, "the last event id has {} bytes", stored->size());
   return load_be64(stored->data());
 }
 
@@ -55,12 +58,13 @@ Result<> EventLog::settle(Result<> done) {
 Result<> EventLog::on_block(const bus::BlockApplied& applied) {
   const chain::Block& block = *applied.block;
   return settle(writer_->apply(applied, [&](kv::Batch& batch) {
-    append_event(batch, "block",
-                 fmt::format(R"({{"ordinal":{},"number":{},"slot":{},"hash":"{}","prev":"{}","time":{},)"
-                             R"("transactions":{},"bytes":{}}})",
-                             applied.ordinal.value, block.number.value, block.slot.value,
-                             display(block.family, block.hash), display(block.family, block.prev),
-                             block.time_unix_s, block.txs.size(), block.raw.size()));
+    append_event(
+        batch, "block",
+        fmt::format(R"({{"ordinal":{},"number":{},"slot":{},"hash":"{}","prev":"{}","time":{},)"
+                    R"("transactions":{},"bytes":{}}})",
+                    applied.ordinal.value, block.number.value, block.slot.value,
+                    display(block.family, block.hash), display(block.family, block.prev),
+                    block.time_unix_s, block.txs.size(), block.raw.size()));
   }));
 }
 
@@ -71,7 +75,8 @@ Result<> EventLog::on_rollback(const bus::RolledBack& rollback) {
   std::string target = "null";
   if (!to.at_origin) {
     const auto stored = TRY(db_.get(headers_, to.point.hash.view()));
-    if (!stored) return fail(Code::kCorrupt, "the header at ordinal {} is missing", to.ordinal.value);
+    if (!stored)
+      return fail(Code::kCorrupt, "the header at ordinal {} is missing", to.ordinal.value);
     const HeaderInfo header = TRY(decode_header(to.point.hash, *stored));
     target = fmt::format(R"({{"ordinal":{},"number":{},"slot":{},"hash":"{}"}})", to.ordinal.value,
                          header.number.value, header.slot.value, display(family_, header.hash));
@@ -81,9 +86,13 @@ Result<> EventLog::on_rollback(const bus::RolledBack& rollback) {
   }));
 }
 
-Result<> EventLog::flush() { return settle(writer_->flush()); }
+Result<> EventLog::flush() {
+  return settle(writer_->flush());
+}
 
-std::string EventLog::repair() const { return "run 'coffer rebuild events', then start again"; }
+std::string EventLog::repair() const {
+  return "run 'coffer rebuild events', then start again";
+}
 
 EventReader::Range EventLog::range() const {
   const std::uint64_t last = readable_;

@@ -15,7 +15,8 @@ class EventLog final : public bus::Consumer, public EventReader {
  public:
   static std::vector<kv::ColumnOptions> columns();
   // Errors: kCorrupt, kUnavailable.
-  static Result<std::unique_ptr<EventLog>> open(kv::Database& db, chain::Family family, std::uint64_t keep);
+  static Result<std::unique_ptr<EventLog>> open(kv::Database& db, chain::Family family,
+                                                std::uint64_t keep);
 
   std::string_view name() const override { return "events"; }
   bus::Position position() const override { return writer_->position(); }

@@ -1,6 +1,6 @@
-// Commits for a consumer that keeps its position beside its data: one block a commit near the tip, many
-// below the rollback window, never a commit that spans both (E2).
-// Invariant: data and position are always in the same batch.
+// Commits for a consumer that keeps its position beside its data: one block a commit near the tip,
+// many below the rollback window, never a commit that spans both (E2). Invariant: data and position
+// are always in the same batch.
 #pragma once
 
 #include <functional>
@@ -18,8 +18,8 @@ class GroupedWriter {
 
   bus::Position position() const;
 
-  // `change` adds the block's own records to the batch it is given. If the commit fails, the position is
-  // what it was and the change must be made again from what is stored.
+  // `change` adds the block's own records to the batch it is given. If the commit fails, the
+  // position is what it was and the change must be made again from what is stored.
   Result<> apply(const bus::BlockApplied& block, const std::function<void(kv::Batch&)>& change);
   // Commits at once, what was held back first.
   Result<> move_to(const bus::Position& to, const std::function<void(kv::Batch&)>& change);

@@ -33,10 +33,16 @@ Bytes encode_header(const HeaderInfo& info) {
 
 Result<HeaderInfo> decode_header(const Hash256& hash, ByteView data) {
   if (data.size() != kHeaderBytes)
-    return fail(Code::kCorrupt, "header {} has {} bytes instead of {}", hash.hex(), data.size(), kHeaderBytes);
+    return fail(Code::kCorrupt, "header {} has {} bytes instead of {}", hash.hex(), data.size(),
+                kHeaderBytes);
   const std::uint8_t* at = data.data() + 32;
-  return HeaderInfo{hash, Hash256::from(data.data()), Ordinal(load_be64(at)), BlockNumber(load_be64(at + 8)),
-                    Slot(load_be64(at + 16)), static_cast<std::int64_t>(load_be64(at + 24)), at[32] == 1};
+  return HeaderInfo{hash,
+                    Hash256::from(data.data()),
+                    Ordinal(load_be64(at)),
+                    BlockNumber(load_be64(at + 8)),
+                    Slot(load_be64(at + 16)),
+                    static_cast<std::int64_t>(load_be64(at + 24)),
+                    at[32] == 1};
 }
 
 Bytes encode_active(const HeaderInfo& info) {
@@ -59,7 +65,8 @@ Bytes encode_position(const bus::Position& position) {
 Result<bus::Position> decode_position(ByteView data) {
   if (data.empty()) return bus::Position::origin();
   if (data.size() != kPositionBytes)
-    return fail(Code::kCorrupt, "a stored position has {} bytes instead of {}", data.size(), kPositionBytes);
+    return fail(Code::kCorrupt, "a stored position has {} bytes instead of {}", data.size(),
+                kPositionBytes);
   return bus::Position::after(Ordinal(load_be64(data.data())),
                               {Slot(load_be64(data.data() + 8)), Hash256::from(data.data() + 16)});
 }

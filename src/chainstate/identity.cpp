@@ -21,19 +21,28 @@ Result<Identity> decode(ByteView data) {
   Identity identity;
   for (auto items = reader.begin_map(); reader.next(items);) {
     switch (reader.read_uint()) {
-      case 0: identity.chain = as_text(reader.read_text()); break;
-      case 1: identity.network = as_text(reader.read_text()); break;
+      case 0:
+        identity.chain = as_text(reader.read_text());
+        break;
+      case 1:
+        identity.network = as_text(reader.read_text());
+        break;
       case 2: {
         ByteView genesis = reader.read_bytes(32);
         if (reader.ok()) identity.genesis = Hash256::from(genesis.data());
         break;
       }
-      case 3: identity.format_version = reader.read_uint(); break;
-      default: reader.skip();
+      case 3:
+        identity.format_version = reader.read_uint();
+        break;
+      default:
+        reader.skip();
     }
   }
   if (!reader.ok() || !reader.at_end())
-    return fail(Code::kCorrupt, "the database's identity cannot be read; restore a backup or choose another --data");
+    return fail(
+        Code::kCorrupt,
+        "the database's identity cannot be read; restore a backup or choose another --data");
   return identity;
 }
 
@@ -53,11 +62,13 @@ Result<> claim(kv::Database& db, kv::Column meta, const Identity& identity) {
     return db.commit(batch, kv::Durability::kWalSync);
   }
   if (stored->format_version > identity.format_version)
-    return fail(Code::kConflict, "the database has format {}, this program knows {}; use a newer coffer",
+    return fail(Code::kConflict,
+                "the database has format {}, this program knows {}; use a newer coffer",
                 stored->format_version, identity.format_version);
   if (*stored == identity) return {};
   const bool same_name = stored->chain == identity.chain && stored->network == identity.network;
-  return fail(Code::kConflict, "the database belongs to {} {}{}, not to {} {}{}; choose another --data",
+  return fail(Code::kConflict,
+              "the database belongs to {} {}{}, not to {} {}{}; choose another --data",
               stored->chain, stored->network, same_name ? " with another genesis or seed" : "",
               identity.chain, identity.network, same_name ? " as given" : "");
 }

@@ -1,4 +1,5 @@
-// Which chain and network a database belongs to (E5). Checked before anything else is read or written.
+// Which chain and network a database belongs to (E5). Checked before anything else is read or
+// written.
 #pragma once
 
 #include "chain/network.h"

@@ -10,14 +10,16 @@ constexpr std::size_t kRecordBytes = 6 * 8 + 32;
 Bytes encode(const TotalsRecord& r) {
   Bytes out;
   out.reserve(kRecordBytes);
-  for (std::uint64_t n : {r.blocks, r.transactions, r.invalid_transactions, r.inputs, r.outputs, r.bytes})
+  for (std::uint64_t n :
+       {r.blocks, r.transactions, r.invalid_transactions, r.inputs, r.outputs, r.bytes})
     append_be64(out, n);
   append(out, r.digest.view());
   return out;
 }
 
 Result<TotalsRecord> decode(ByteView data) {
-  if (data.size() != kRecordBytes) return fail(Code::kCorrupt, "a totals record has {} bytes", data.size());
+  if (data.size() != kRecordBytes)
+    return fail(Code::kCorrupt, "a totals record has {} bytes", data.size());
   TotalsRecord r;
   std::uint64_t* fields[] = {&r.blocks, &r.transactions, &r.invalid_transactions,
                              &r.inputs, &r.outputs,      &r.bytes};
@@ -106,6 +108,8 @@ Result<> Totals::on_rollback(const bus::RolledBack& rollback) {
   return {};
 }
 
-std::string Totals::repair() const { return "run 'coffer rebuild totals', then start again"; }
+std::string Totals::repair() const {
+  return "run 'coffer rebuild totals', then start again";
+}
 
 }  // namespace coffer::chainstate

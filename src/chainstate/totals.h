@@ -1,9 +1,9 @@
 // A consumer that counts: what lies on the chain up to its tip, and a digest of all of it.
 //
 // Column totals: ordinal → the counts up to and including that block, kept for the rollback window.
-// Invariant: the record at the position is a function of the chain alone, however it was reached; two
-// stores that agree on the digest were fed the same blocks and transactions.
-// Cost a block: one hash over 33 bytes a transaction, one put, one delete.
+// Invariant: the record at the position is a function of the chain alone, however it was reached;
+// two stores that agree on the digest were fed the same blocks and transactions. Cost a block: one
+// hash over 33 bytes a transaction, one put, one delete.
 #pragma once
 
 #include "chainstate/grouped_writer.h"

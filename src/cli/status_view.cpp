@@ -23,8 +23,11 @@ std::string render_status(const api::Status& s, bool running, std::int64_t now_u
   auto line = [&](std::string_view name, const std::string& value) {
     out += fmt::format("{:<10}{}\n", name, printable(value));
   };
-  line("coffer", s.version + (running ? fmt::format(", running for {}", human_duration_ms(static_cast<std::uint64_t>(s.uptime_ms)))
-                                      : ", not running"));
+  line(
+      "coffer",
+      s.version + (running ? fmt::format(", running for {}",
+                                         human_duration_ms(static_cast<std::uint64_t>(s.uptime_ms)))
+                           : ", not running"));
   line("chain", s.chain + " " + s.network);
   line("data", fmt::format("{} ({})", s.data_dir, human_bytes(s.disk_bytes)));
   if (running) {
@@ -32,7 +35,8 @@ std::string render_status(const api::Status& s, bool running, std::int64_t now_u
     if (!s.source_problem.empty()) line("", s.source_problem);
   }
   if (s.tip)
-    line("tip", fmt::format("{} {} ({})", with_thousands(s.tip->number), s.tip->hash, age(s.tip->time_unix_s, now_unix_ms)));
+    line("tip", fmt::format("{} {} ({})", with_thousands(s.tip->number), s.tip->hash,
+                            age(s.tip->time_unix_s, now_unix_ms)));
   else
     line("tip", "none yet");
   if (running) {
@@ -40,24 +44,28 @@ std::string render_status(const api::Status& s, bool running, std::int64_t now_u
     line("ready", s.ready ? "yes" : "no");
     for (const std::string& reason : s.not_ready_because) line("", reason);
   }
-  line("totals", fmt::format("{} blocks, {} transactions, {} inputs, {} outputs, {}", with_thousands(s.totals.blocks),
-                             with_thousands(s.totals.transactions), with_thousands(s.totals.inputs),
-                             with_thousands(s.totals.outputs), human_bytes(s.totals.bytes)));
+  line("totals", fmt::format("{} blocks, {} transactions, {} inputs, {} outputs, {}",
+                             with_thousands(s.totals.blocks), with_thousands(s.totals.transactions),
+                             with_thousands(s.totals.inputs), with_thousands(s.totals.outputs),
+                             human_bytes(s.totals.bytes)));
   line("digest", s.totals.digest);
   out += "\n";
   Table table({{"consumer"}, {"state"}, {"tip"}, {"behind", Align::kRight}});
   for (const api::ConsumerStatus& c : s.consumers)
-    table.add_row({c.name, running || c.state == "halted" ? c.state : "stored", tip_text(c.tip), with_thousands(c.behind)});
+    table.add_row({c.name, running || c.state == "halted" ? c.state : "stored", tip_text(c.tip),
+                   with_thousands(c.behind)});
   out += table.render();
   for (const api::ConsumerStatus& c : s.consumers)
-    if (!c.problem.empty()) out += fmt::format("{}: {}; {}\n", c.name, printable(c.problem), c.repair);
+    if (!c.problem.empty())
+      out += fmt::format("{}: {}; {}\n", c.name, printable(c.problem), c.repair);
   return out;
 }
 
 std::string sync_summary(const api::Status& s) {
-  return fmt::format("tip     {}\ntotals  {} transactions, {} outputs in {} blocks\ndigest  {}\n", tip_text(s.tip),
-                     with_thousands(s.totals.transactions), with_thousands(s.totals.outputs),
-                     with_thousands(s.totals.blocks), s.totals.digest);
+  return fmt::format("tip     {}\ntotals  {} transactions, {} outputs in {} blocks\ndigest  {}\n",
+                     tip_text(s.tip), with_thousands(s.totals.transactions),
+                     with_thousands(s.totals.outputs), with_thousands(s.totals.blocks),
+                     s.totals.digest);
 }
 
 }  // namespace coffer::cli

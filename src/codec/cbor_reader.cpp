@@ -7,7 +7,8 @@ namespace {
 
 constexpr std::uint8_t kUintMajor = 0, kNegativeMajor = 1, kBytesMajor = 2, kTextMajor = 3,
                        kArrayMajor = 4, kMapMajor = 5, kTagMajor = 6, kSimpleMajor = 7;
-constexpr std::uint8_t kFalse = 0xf4, kTrue = 0xf5, kNull = 0xf6, kUndefined = 0xf7, kBreakByte = 0xff;
+constexpr std::uint8_t kFalse = 0xf4, kTrue = 0xf5, kNull = 0xf6, kUndefined = 0xf7,
+                       kBreakByte = 0xff;
 
 }  // namespace
 
@@ -46,10 +47,18 @@ CborReader::Head CborReader::read_head() {
   const std::uint8_t* p = data_.data() + at_;
   at_ += width;
   switch (width) {
-    case 1: head.value = *p; break;
-    case 2: head.value = load_be16(p); break;
-    case 4: head.value = load_be32(p); break;
-    default: head.value = load_be64(p); break;
+    case 1:
+      head.value = *p;
+      break;
+    case 2:
+      head.value = load_be16(p);
+      break;
+    case 4:
+      head.value = load_be32(p);
+      break;
+    default:
+      head.value = load_be64(p);
+      break;
   }
   return head;
 }
@@ -61,7 +70,9 @@ CborReader::Head CborReader::expect(std::uint8_t major, const char* what) {
   return fault_ ? Head{major, false, 0} : head;
 }
 
-std::uint64_t CborReader::read_uint() { return expect(kUintMajor, "expected an unsigned integer").value; }
+std::uint64_t CborReader::read_uint() {
+  return expect(kUintMajor, "expected an unsigned integer").value;
+}
 
 std::int64_t CborReader::read_int() {
   const std::size_t start = at_;
@@ -96,16 +107,21 @@ ByteView CborReader::read_string(std::uint8_t major, const char* what) {
   return view;
 }
 
-ByteView CborReader::read_bytes() { return read_string(kBytesMajor, "expected bytes"); }
+ByteView CborReader::read_bytes() {
+  return read_string(kBytesMajor, "expected bytes");
+}
 
 ByteView CborReader::read_bytes(std::size_t exact_length) {
   const std::size_t start = at_;
   ByteView view = read_bytes();
-  if (!fault_ && view.size() != exact_length) fail_at("bytes of another length than expected", start);
+  if (!fault_ && view.size() != exact_length)
+    fail_at("bytes of another length than expected", start);
   return fault_ ? ByteView{} : view;
 }
 
-ByteView CborReader::read_text() { return read_string(kTextMajor, "expected text"); }
+ByteView CborReader::read_text() {
+  return read_string(kTextMajor, "expected text");
+}
 
 bool CborReader::read_bool() {
   if (!at_end() && (data_[at_] == kTrue || data_[at_] == kFalse)) return data_[at_++] == kTrue;
@@ -113,7 +129,9 @@ bool CborReader::read_bool() {
   return false;
 }
 
-std::uint64_t CborReader::read_tag() { return expect(kTagMajor, "expected a tag").value; }
+std::uint64_t CborReader::read_tag() {
+  return expect(kTagMajor, "expected a tag").value;
+}
 
 bool CborReader::try_tag(std::uint64_t tag) {
   if (type() != CborType::kTag) return false;
@@ -133,7 +151,8 @@ CborItems CborReader::begin(std::uint8_t major, std::uint64_t bytes_per_item, co
   const std::size_t start = at_;
   Head head = expect(major, what);
   if (fault_) return {};
-  // Every item takes a byte at least, so a count beyond the input is a lie: refuse it before anyone reserves for it.
+  // Every item takes a byte at least, so a count beyond the input is a lie: refuse it before anyone
+  // reserves for it.
   if (!head.indefinite && head.value > (data_.size() - at_) / bytes_per_item) {
     fail_at("more items than the input can hold", start);
     return {};
@@ -145,8 +164,12 @@ CborItems CborReader::begin(std::uint8_t major, std::uint64_t bytes_per_item, co
   return {head.value, head.indefinite};
 }
 
-CborItems CborReader::begin_array() { return begin(kArrayMajor, 1, "expected an array"); }
-CborItems CborReader::begin_map() { return begin(kMapMajor, 2, "expected a map"); }
+CborItems CborReader::begin_array() {
+  return begin(kArrayMajor, 1, "expected an array");
+}
+CborItems CborReader::begin_map() {
+  return begin(kMapMajor, 2, "expected a map");
+}
 
 bool CborReader::next(CborItems& items) {
   if (fault_) return false;
@@ -168,7 +191,8 @@ bool CborReader::next(CborItems& items) {
 CborItems CborReader::begin_fixed(std::uint64_t count) {
   const std::size_t start = at_;
   CborItems items = begin_array();
-  if (ok() && !items.indefinite && items.left != count) fail_at("an array of another length than expected", start);
+  if (ok() && !items.indefinite && items.left != count)
+    fail_at("an array of another length than expected", start);
   return items;
 }
 
@@ -176,12 +200,15 @@ void CborReader::end_fixed(CborItems items) {
   if (fault_) return;
   --depth_;
   if (!items.indefinite) return;
-  if (break_is_next()) ++at_;
-  else fail_here("an array of another length than expected");
+  if (break_is_next())
+    ++at_;
+  else
+    fail_here("an array of another length than expected");
 }
 
 ByteView CborReader::skip() {
-  // An explicit stack of open containers: the input decides its height, the bound decides its limit.
+  // An explicit stack of open containers: the input decides its height, the bound decides its
+  // limit.
   struct Open {
     std::uint64_t left;
     bool indefinite;
@@ -199,8 +226,10 @@ ByteView CborReader::skip() {
       const std::size_t item = at_;
       if (height > 0) {
         Open& top = open[height - 1];
-        if (top.indefinite) top.left ^= top.left == 2 ? 0 : 1;  // counts parity for maps only
-        else --top.left;
+        if (top.indefinite)
+          top.left ^= top.left == 2 ? 0 : 1;  // counts parity for maps only
+        else
+          --top.left;
       }
       Head head = read_head();
       if (fault_) return {};
@@ -212,9 +241,12 @@ ByteView CborReader::skip() {
       switch (head.major) {
         case kBytesMajor:
         case kTextMajor:
-          if (head.indefinite) nested = true, inner = {2, true, head.major};
-          else if (head.value > data_.size() - at_) fail_at("a string longer than the input", item);
-          else at_ += head.value;
+          if (head.indefinite)
+            nested = true, inner = {2, true, head.major};
+          else if (head.value > data_.size() - at_)
+            fail_at("a string longer than the input", item);
+          else
+            at_ += head.value;
           break;
         case kArrayMajor:
           nested = true;
@@ -232,11 +264,14 @@ ByteView CborReader::skip() {
           nested = true;
           inner = {1, false, 0};
           break;
-        default: break;
+        default:
+          break;
       }
       if (nested) {
-        if (depth_ + height + 1 > limits::kMaxCborDepth) fail_at("nested too deeply", item);
-        else open[height++] = inner;
+        if (depth_ + height + 1 > limits::kMaxCborDepth)
+          fail_at("nested too deeply", item);
+        else
+          open[height++] = inner;
       }
     }
     if (fault_) return {};

@@ -12,7 +12,14 @@
 namespace coffer::codec {
 
 enum class CborType : std::uint8_t {
-  kUint, kNegative, kBytes, kText, kArray, kMap, kTag, kSimple,
+  kUint,
+  kNegative,
+  kBytes,
+  kText,
+  kArray,
+  kMap,
+  kTag,
+  kSimple,
   kBreak,  // the end mark of an indefinite container
   kEnd,    // no more input, or a fault
 };
@@ -30,20 +37,21 @@ class CborReader {
 
   CborType type() const;
   std::uint64_t read_uint();
-  std::int64_t read_int();            // positive or negative, within 64 bits
-  ByteView read_bytes();              // definite length only
+  std::int64_t read_int();  // positive or negative, within 64 bits
+  ByteView read_bytes();    // definite length only
   ByteView read_bytes(std::size_t exact_length);
-  ByteView read_text();               // definite length only; UTF-8 is not checked
+  ByteView read_text();  // definite length only; UTF-8 is not checked
   bool read_bool();
   std::uint64_t read_tag();
-  bool try_tag(std::uint64_t tag);    // consumes the tag if it is next
-  bool try_null();                    // consumes null or undefined if it is next
+  bool try_tag(std::uint64_t tag);  // consumes the tag if it is next
+  bool try_null();                  // consumes null or undefined if it is next
 
   // for (auto items = r.begin_array(); r.next(items);) …   Run the loop to its end.
   CborItems begin_array();
   CborItems begin_map();
   bool next(CborItems& items);
-  // An array that must have exactly this many items, which the caller then reads; end_fixed() closes it.
+  // An array that must have exactly this many items, which the caller then reads; end_fixed()
+  // closes it.
   CborItems begin_fixed(std::uint64_t count);
   void end_fixed(CborItems items);
 
@@ -78,8 +86,8 @@ class CborReader {
   Fault fault_;
 };
 
-// Whether the bytes are exactly one canonical item: shortest integers, definite lengths, map keys in
-// bytewise ascending order without repeats (RFC 8949, 4.2.1).
+// Whether the bytes are exactly one canonical item: shortest integers, definite lengths, map keys
+// in bytewise ascending order without repeats (RFC 8949, 4.2.1).
 bool is_canonical_cbor(ByteView data);
 
 }  // namespace coffer::codec

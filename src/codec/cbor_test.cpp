@@ -8,12 +8,20 @@
 namespace coffer::codec {
 namespace {
 
-Bytes hex(std::string_view text) { return from_hex(text).value(); }
+Bytes hex(std::string_view text) {
+  return from_hex(text).value();
+}
 
 TEST(CborWriter, WritesTheExamplesOfTheStandard) {  // RFC 8949, appendix A
   const std::pair<std::uint64_t, const char*> uints[] = {
-      {0, "00"}, {23, "17"}, {24, "1818"}, {100, "1864"}, {1000, "1903e8"}, {1000000, "1a000f4240"},
-      {1000000000000, "1b000000e8d4a51000"}, {18446744073709551615u, "1bffffffffffffffff"}};
+      {0, "00"},
+      {23, "17"},
+      {24, "1818"},
+      {100, "1864"},
+      {1000, "1903e8"},
+      {1000000, "1a000f4240"},
+      {1000000000000, "1b000000e8d4a51000"},
+      {18446744073709551615u, "1bffffffffffffffff"}};
   for (const auto& [value, expected] : uints) {
     Bytes out;
     CborWriter(out).uint(value);
@@ -31,8 +39,21 @@ TEST(CborWriter, WritesTheExamplesOfTheStandard) {  // RFC 8949, appendix A
     EXPECT_EQ(CborReader(out).read_int(), value);
   }
   Bytes out;
-  CborWriter(out).array(2).text("a").map(1).uint(1).bytes(hex("01020304")).boolean(true).null().tag(24);
-  EXPECT_EQ(to_hex(out), "82" "6161" "a101" "4401020304" "f5f6d818");
+  CborWriter(out)
+      .array(2)
+      .text("a")
+      .map(1)
+      .uint(1)
+      .bytes(hex("01020304"))
+      .boolean(true)
+      .null()
+      .tag(24);
+  EXPECT_EQ(to_hex(out),
+            "82"
+            "6161"
+            "a101"
+            "4401020304"
+            "f5f6d818");
 }
 
 TEST(CborReader, ReadsDefiniteAndIndefiniteContainers) {
@@ -119,7 +140,8 @@ TEST(CborReader, SkipKeepsOriginalBytes) {
 TEST(Canonical, AcceptsOnlyTheOneForm) {
   for (const char* good : {"00", "1818", "a2000101f5", "d81841ff", "8301820203820405", "f6"})
     EXPECT_TRUE(is_canonical_cbor(hex(good))) << good;
-  for (const char* bad : {"1817", "190018", "9f01ff", "a2010000f5", "a200010001", "5f4101ff", "0000", ""})
+  for (const char* bad :
+       {"1817", "190018", "9f01ff", "a2010000f5", "a200010001", "5f4101ff", "0000", ""})
     EXPECT_FALSE(is_canonical_cbor(hex(bad))) << bad;
 }
 
@@ -127,16 +149,32 @@ TEST(Canonical, AcceptsOnlyTheOneForm) {
 void random_item(Rng& rng, Bytes& out, int depth) {
   CborWriter writer(out);
   switch (rng.below(depth > 4 ? 4 : 8)) {
-    case 0: writer.uint(rng() >> rng.below(64)); break;
-    case 1: writer.integer(-1 - static_cast<std::int64_t>(rng() >> (1 + rng.below(60)))); break;
-    case 2: { Bytes b(rng.below(40)); rng.fill(b); writer.bytes(b); break; }
-    case 3: rng.one_in(2) ? writer.boolean(rng.one_in(2)) : writer.null(); break;
-    case 4: writer.tag(rng.below(300)); random_item(rng, out, depth + 1); break;
+    case 0:
+      writer.uint(rng() >> rng.below(64));
+      break;
+    case 1:
+      writer.integer(-1 - static_cast<std::int64_t>(rng() >> (1 + rng.below(60))));
+      break;
+    case 2: {
+      Bytes b(rng.below(40));
+      rng.fill(b);
+      writer.bytes(b);
+      break;
+    }
+    case 3:
+      rng.one_in(2) ? writer.boolean(rng.one_in(2)) : writer.null();
+      break;
+    case 4:
+      writer.tag(rng.below(300));
+      random_item(rng, out, depth + 1);
+      break;
     default: {
       const std::uint64_t count = rng.below(5);
       const bool map = rng.one_in(2), indefinite = rng.one_in(2);
-      if (indefinite) map ? writer.begin_indefinite_map() : writer.begin_indefinite_array();
-      else map ? writer.map(count) : writer.array(count);
+      if (indefinite)
+        map ? writer.begin_indefinite_map() : writer.begin_indefinite_array();
+      else
+        map ? writer.map(count) : writer.array(count);
       for (std::uint64_t i = 0; i < count * (map ? 2 : 1); ++i) random_item(rng, out, depth + 1);
       if (indefinite) writer.end_indefinite();
     }
@@ -159,13 +197,15 @@ TEST(CborReader, AgreesWithLibcborOnRandomAndDamagedItems) {
   for (int round = 0; round < 20'000; ++round) {
     Bytes data;
     random_item(rng, data, 0);
-    if (round % 2 == 1 && !data.empty()) data[rng.below(data.size())] ^= static_cast<std::uint8_t>(1 << rng.below(8));
+    if (round % 2 == 1 && !data.empty())
+      data[rng.below(data.size())] ^= static_cast<std::uint8_t>(1 << rng.below(8));
     CborReader reader(data);
     reader.skip();
     const bool ours = reader.ok() && reader.at_end();
-    // libcbor knows only a few simple values and no bound of ours on depth: where it accepts, so must we.
-    // Nor does it bound what a false length makes it allocate: not asked about those.
-    const bool false_length = !reader.ok() && std::string_view(reader.fault().what).ends_with("input can hold");
+    // libcbor knows only a few simple values and no bound of ours on depth: where it accepts, so
+    // must we. Nor does it bound what a false length makes it allocate: not asked about those.
+    const bool false_length =
+        !reader.ok() && std::string_view(reader.fault().what).ends_with("input can hold");
     if (!false_length && libcbor_accepts(data)) {
       EXPECT_TRUE(ours) << to_hex(data);
       both_accept += ours;

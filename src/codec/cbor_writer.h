@@ -1,5 +1,5 @@
-// Writes CBOR with shortest heads and definite lengths. Map keys must be given in ascending order of
-// their encodings for the result to be canonical; is_canonical_cbor() checks it in tests.
+// Writes CBOR with shortest heads and definite lengths. Map keys must be given in ascending order
+// of their encodings for the result to be canonical; is_canonical_cbor() checks it in tests.
 #pragma once
 
 #include "base/bytes.h"

@@ -8,7 +8,8 @@ namespace coffer::codec {
 namespace {
 
 TEST(Wire, CompactSizesRoundTripAtTheirEdges) {
-  for (std::uint64_t value : {0ull, 1ull, 0xfcull, 0xfdull, 0xffffull, 0x10000ull, 0xffffffffull, 0x100000000ull, ~0ull}) {
+  for (std::uint64_t value : {0ull, 1ull, 0xfcull, 0xfdull, 0xffffull, 0x10000ull, 0xffffffffull,
+                              0x100000000ull, ~0ull}) {
     Bytes out;
     append_compact_size(out, value);
     WireReader reader(out);
@@ -23,7 +24,8 @@ TEST(Wire, RefusesSizesThatAreNotShortest) {
     WireReader reader(data);
     EXPECT_EQ(reader.compact_size(), 0u);
     ASSERT_FALSE(reader.ok());
-    EXPECT_EQ(reader.fault().to_error("tx").message, "tx: a size that is not in its shortest form at byte 0");
+    EXPECT_EQ(reader.fault().to_error("tx").message,
+              "tx: a size that is not in its shortest form at byte 0");
   }
 }
 

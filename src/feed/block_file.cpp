@@ -22,7 +22,8 @@ Result<std::vector<Bytes>> split_hex(ByteView data) {
     std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     ++line_number;
-    while (!line.empty() && std::isspace(static_cast<unsigned char>(line.back()))) line.remove_suffix(1);
+    while (!line.empty() && std::isspace(static_cast<unsigned char>(line.back())))
+      line.remove_suffix(1);
     if (line.empty()) continue;
     blocks.push_back(TRY_IN(fmt::format("line {}", line_number), from_hex(line)));
   }
@@ -35,10 +36,12 @@ Result<std::vector<Bytes>> split_blk(const chain::Network& network, ByteView dat
   while (at + 8 <= data.size()) {
     if (load_le<std::uint64_t>(data.data() + at) == 0) break;
     if (!equal(data.subspan(at, 4), network.bitcoin.magic))
-      return fail(Code::kInvalidInput, "no {} block at byte {}; is it of another network?", network.name, at);
+      return fail(Code::kInvalidInput, "no {} block at byte {}; is it of another network?",
+                  network.name, at);
     const std::uint64_t size = load_le<std::uint32_t>(data.data() + at + 4);
     if (size > limits::kMaxBlockBytes || size > data.size() - at - 8)
-      return fail(Code::kInvalidInput, "the block at byte {} has {} bytes, beyond the end of the file", at, size);
+      return fail(Code::kInvalidInput,
+                  "the block at byte {} has {} bytes, beyond the end of the file", at, size);
     ByteView block = data.subspan(at + 8, size);
     blocks.emplace_back(block.begin(), block.end());
     at += 8 + size;
@@ -62,13 +65,15 @@ Result<std::vector<Bytes>> split_cbor(ByteView data) {
 Result<std::vector<Bytes>> split_blocks(const chain::Network& network, ByteView data) {
   if (is_hex_text(data)) return split_hex(data);
   if (network.family == chain::Family::kCardano) return split_cbor(data);
-  if (data.size() >= 4 && equal(data.first(4), network.bitcoin.magic)) return split_blk(network, data);
+  if (data.size() >= 4 && equal(data.first(4), network.bitcoin.magic))
+    return split_blk(network, data);
   std::vector<Bytes> blocks;
   if (!data.empty()) blocks.emplace_back(data.begin(), data.end());
   return blocks;
 }
 
-void append_block(Bytes& out, const chain::Network& network, BlockFileFormat format, ByteView block) {
+void append_block(Bytes& out, const chain::Network& network, BlockFileFormat format,
+                  ByteView block) {
   switch (format) {
     case BlockFileFormat::kBlk:
       append(out, network.bitcoin.magic);
@@ -79,7 +84,9 @@ void append_block(Bytes& out, const chain::Network& network, BlockFileFormat for
       append(out, as_bytes(to_hex(block)));
       out.push_back('\n');
       return;
-    case BlockFileFormat::kRaw: append(out, block); return;
+    case BlockFileFormat::kRaw:
+      append(out, block);
+      return;
   }
 }
 

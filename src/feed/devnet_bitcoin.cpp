@@ -1,9 +1,10 @@
-// Bitcoin blocks that a regtest node accepts. Coins are locked by hashes of "<n> OP_DROP OP_1", which
-// anyone can spend without a signature, so no key is needed and each n is an address of its own.
+// Bitcoin blocks that a regtest node accepts. Coins are locked by hashes of "<n> OP_DROP OP_1",
+// which anyone can spend without a signature, so no key is needed and each n is an address of its
+// own.
 #include "base/check.h"
 #include "codec/wire.h"
-#include "crypto/sha256.h"
 #include "crypto/hash160.h"
+#include "crypto/sha256.h"
 #include "feed/devnet_flavour.h"
 
 namespace coffer::feed {
@@ -19,11 +20,16 @@ constexpr std::uint64_t kSubsidy = 50'0000'0000, kHalving = 150, kMaturity = 100
 
 // The block that every regtest node starts with.
 constexpr std::string_view kGenesis =
-    "0100000000000000000000000000000000000000000000000000000000000000000000003ba3edfd7a7b12b27ac72c3e"
-    "67768f617fc81bc3888a51323a9fb8aa4b1e5e4adae5494dffff7f200200000001010000000100000000000000000000"
-    "00000000000000000000000000000000000000000000ffffffff4d04ffff001d0104455468652054696d65732030332f"
-    "4a616e2f32303039204368616e63656c6c6f72206f6e206272696e6b206f66207365636f6e64206261696c6f75742066"
-    "6f722062616e6b73ffffffff0100f2052a01000000434104678afdb0fe5548271967f1a67130b7105cd6a828e03909a6"
+    "0100000000000000000000000000000000000000000000000000000000000000000000003ba3edfd7a7b12b27ac72c"
+    "3e"
+    "67768f617fc81bc3888a51323a9fb8aa4b1e5e4adae5494dffff7f2002000000010100000001000000000000000000"
+    "00"
+    "00000000000000000000000000000000000000000000ffffffff4d04ffff001d0104455468652054696d6573203033"
+    "2f"
+    "4a616e2f32303039204368616e63656c6c6f72206f6e206272696e6b206f66207365636f6e64206261696c6f757420"
+    "66"
+    "6f722062616e6b73ffffffff0100f2052a01000000434104678afdb0fe5548271967f1a67130b7105cd6a828e03909"
+    "a6"
     "7962e0ea1f61deb649f6bc3f4cef38c4f35504e51ec112de5c384df7ba0b8d578a4c702b6bf11d5fac00000000";
 
 Bytes inner_script(std::uint32_t owner) {
@@ -49,9 +55,12 @@ Bytes p2sh(ByteView redeem) {
 
 Bytes script_pub_key(const DevCoin& coin) {
   switch (coin.kind) {
-    case kP2sh: return p2sh(inner_script(coin.owner));
-    case kP2shP2wsh: return p2sh(witness_program(coin.owner));
-    default: return witness_program(coin.owner);
+    case kP2sh:
+      return p2sh(inner_script(coin.owner));
+    case kP2shP2wsh:
+      return p2sh(witness_program(coin.owner));
+    default:
+      return witness_program(coin.owner);
   }
 }
 
@@ -62,7 +71,9 @@ Bytes script_sig(const DevCoin& coin) {
   return script;
 }
 
-bool has_witness(const DevCoin& coin) { return coin.kind != kP2sh; }
+bool has_witness(const DevCoin& coin) {
+  return coin.kind != kP2sh;
+}
 
 // An output that nobody here can spend again: every type a wallet meets.
 void append_foreign_output(Bytes& out, Rng& rng) {
@@ -75,12 +86,31 @@ void append_foreign_output(Bytes& out, Rng& rng) {
   auto literal = [&](std::initializer_list<std::uint8_t> bytes) { append(script, Bytes(bytes)); };
   std::uint64_t value = 600;
   switch (rng.below(6)) {
-    case 0: literal({0x76, 0xa9, 0x14}); random(20); literal({0x88, 0xac}); break;  // p2pkh
-    case 1: literal({0x00, 0x14}); random(20); break;                               // p2wpkh
-    case 2: literal({0x51, 0x20}); random(32); break;                               // p2tr
-    case 3: literal({0x21, 0x02}); random(32); literal({0xac}); break;              // p2pk
-    case 4: literal({0x51, 0x02, 0x4e, 0x73}); break;                               // p2a
-    default: literal({0x6a, 0x10}); random(16); value = 0;                          // op_return
+    case 0:
+      literal({0x76, 0xa9, 0x14});
+      random(20);
+      literal({0x88, 0xac});
+      break;  // p2pkh
+    case 1:
+      literal({0x00, 0x14});
+      random(20);
+      break;  // p2wpkh
+    case 2:
+      literal({0x51, 0x20});
+      random(32);
+      break;  // p2tr
+    case 3:
+      literal({0x21, 0x02});
+      random(32);
+      literal({0xac});
+      break;  // p2pk
+    case 4:
+      literal({0x51, 0x02, 0x4e, 0x73});
+      break;  // p2a
+    default:
+      literal({0x6a, 0x10});
+      random(16);
+      value = 0;  // op_return
   }
   append_le(out, value);
   append_var_bytes(out, script);
@@ -117,7 +147,8 @@ Hash256 merkle_root(std::vector<Hash256> hashes) {
     if (hashes.size() % 2 != 0) hashes.push_back(hashes.back());
     for (std::size_t i = 0; i < hashes.size() / 2; ++i) {
       crypto::Sha256 hasher;
-      hashes[i] = hasher.update(hashes[2 * i].view()).update(hashes[2 * i + 1].view()).finish_double();
+      hashes[i] =
+          hasher.update(hashes[2 * i].view()).update(hashes[2 * i + 1].view()).finish_double();
     }
     hashes.resize(hashes.size() / 2);
   }
@@ -131,7 +162,8 @@ Bytes coinbase_script(std::uint64_t height, std::uint64_t nonce) {
     script.push_back(static_cast<std::uint8_t>(height == 0 ? 0 : 0x50 + height));
   } else {
     Bytes number;
-    for (std::uint64_t rest = height; rest > 0; rest >>= 8) number.push_back(static_cast<std::uint8_t>(rest));
+    for (std::uint64_t rest = height; rest > 0; rest >>= 8)
+      number.push_back(static_cast<std::uint8_t>(rest));
     if (number.back() & 0x80) number.push_back(0);
     append_var_bytes(script, number);
   }
@@ -205,7 +237,9 @@ class BitcoinFlavour final : public DevnetFlavour {
       reward += tx->fee;
     }
     BuiltBlock block;
-    DevCoin coin{.value = reward, .owner = plan.owner, .kind = kP2wsh,
+    DevCoin coin{.value = reward,
+                 .owner = plan.owner,
+                 .kind = kP2wsh,
                  .mature_height = plan.height + kMaturity};
     Encoded coinbase = build_coinbase(plan, coin, merkle_root(std::move(witness_ids)));
     coin.outpoint = {coinbase.id, 0};
@@ -219,7 +253,8 @@ class BitcoinFlavour final : public DevnetFlavour {
   }
 
  private:
-  static Encoded build_coinbase(const BlockPlan& plan, const DevCoin& coin, const Hash256& witness_root) {
+  static Encoded build_coinbase(const BlockPlan& plan, const DevCoin& coin,
+                                const Hash256& witness_root) {
     const Bytes reserved(32, 0);
     crypto::Sha256 hasher;
     const Hash256 commitment = hasher.update(witness_root.view()).update(reserved).finish_double();
@@ -257,6 +292,8 @@ class BitcoinFlavour final : public DevnetFlavour {
 
 }  // namespace
 
-std::unique_ptr<DevnetFlavour> make_bitcoin_flavour() { return std::make_unique<BitcoinFlavour>(); }
+std::unique_ptr<DevnetFlavour> make_bitcoin_flavour() {
+  return std::make_unique<BitcoinFlavour>();
+}
 
 }  // namespace coffer::feed

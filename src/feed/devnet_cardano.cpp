@@ -10,7 +10,13 @@ namespace {
 
 using codec::CborWriter;
 
-enum Kind : std::uint8_t { kKey, kKeyWithStake, kScriptDatumHash, kScriptInlineDatum, kKeyWithScriptRef };
+enum Kind : std::uint8_t {
+  kKey,
+  kKeyWithStake,
+  kScriptDatumHash,
+  kScriptInlineDatum,
+  kKeyWithScriptRef
+};
 
 constexpr std::uint64_t kBabbage = 6, kConway = 7;
 constexpr std::uint64_t kFirstConwayBlock = 60;
@@ -81,7 +87,8 @@ void write_output(CborWriter& writer, const DevCoin& coin) {
   }
   writer.map(coin.kind == kKeyWithStake ? 2 : 3).uint(0).bytes(address_of(coin)).uint(1);
   write_value(writer, coin);
-  if (coin.kind == kScriptInlineDatum) writer.uint(2).array(2).uint(1).tag(24).bytes(datum_of(coin));
+  if (coin.kind == kScriptInlineDatum)
+    writer.uint(2).array(2).uint(1).tag(24).bytes(datum_of(coin));
   if (coin.kind == kKeyWithScriptRef) writer.uint(3).tag(24).bytes(script_of(coin.owner));
 }
 
@@ -149,7 +156,9 @@ class CardanoFlavour final : public DevnetFlavour {
     return coins;
   }
   std::optional<BuiltBlock> genesis_block() const override { return std::nullopt; }
-  std::uint8_t random_kind(Rng& rng) const override { return static_cast<std::uint8_t>(rng.below(5)); }
+  std::uint8_t random_kind(Rng& rng) const override {
+    return static_cast<std::uint8_t>(rng.below(5));
+  }
   bool has_mempool_replacement() const override { return false; }
   bool has_assets() const override { return true; }
   std::uint64_t fee(Rng& rng) const override { return 170'000 + rng.below(100'000); }
@@ -168,7 +177,8 @@ class CardanoFlavour final : public DevnetFlavour {
     tx.spends = outpoints(plan.valid ? plan.inputs : plan.collateral);
     const auto count = static_cast<std::uint32_t>(plan.outputs.size());
     if (plan.valid) {
-      for (std::uint32_t i = 0; i < count; ++i) tx.creates.push_back(created(plan.outputs[i], tx.id, i));
+      for (std::uint32_t i = 0; i < count; ++i)
+        tx.creates.push_back(created(plan.outputs[i], tx.id, i));
     } else if (plan.collateral_return) {
       tx.creates.push_back(created(*plan.collateral_return, tx.id, count));
     }
@@ -190,19 +200,28 @@ class CardanoFlavour final : public DevnetFlavour {
     const bool metadata = !plan.txs.empty() && plan.height % 7 == 0;
     CborWriter auxiliary_writer(auxiliary);
     auxiliary_writer.map(metadata ? 1 : 0);
-    if (metadata) auxiliary_writer.uint(0).tag(259).map(1).uint(0).map(1).uint(674).text("coffer devnet");
+    if (metadata)
+      auxiliary_writer.uint(0).tag(259).map(1).uint(0).map(1).uint(674).text("coffer devnet");
     invalid_writer.array(invalid_indexes.size());
     for (std::uint64_t index : invalid_indexes) invalid_writer.uint(index);
 
     crypto::Blake2b256 body_hash;
     for (const Bytes* part : {&bodies, &witnesses, &auxiliary, &invalid})
       body_hash.update(crypto::blake2b_256(*part).view());
-    const std::size_t body_size = bodies.size() + witnesses.size() + auxiliary.size() + invalid.size();
+    const std::size_t body_size =
+        bodies.size() + witnesses.size() + auxiliary.size() + invalid.size();
     const Bytes header = write_header(plan, body_size, body_hash.finish());
     BuiltBlock block;
     block.hash = crypto::blake2b_256(header);
-    CborWriter(block.raw).array(2).uint(plan.height < kFirstConwayBlock ? kBabbage : kConway).array(5)
-        .raw(header).raw(bodies).raw(witnesses).raw(auxiliary).raw(invalid);
+    CborWriter(block.raw)
+        .array(2)
+        .uint(plan.height < kFirstConwayBlock ? kBabbage : kConway)
+        .array(5)
+        .raw(header)
+        .raw(bodies)
+        .raw(witnesses)
+        .raw(auxiliary)
+        .raw(invalid);
     return block;
   }
 
@@ -212,16 +231,25 @@ class CardanoFlavour final : public DevnetFlavour {
     return coin;
   }
 
-  static Bytes write_header(const BlockPlan& plan, std::size_t body_size, const Hash256& body_hash) {
+  static Bytes write_header(const BlockPlan& plan, std::size_t body_size,
+                            const Hash256& body_hash) {
     Bytes out;
     CborWriter writer(out);
     writer.array(2).array(10).uint(plan.height).uint(plan.slot);
-    if (plan.height == 0) writer.null();
-    else writer.bytes(plan.prev.view());
+    if (plan.height == 0)
+      writer.null();
+    else
+      writer.bytes(plan.prev.view());
     writer.bytes(filler("pool", plan.owner, 32)).bytes(filler("vrf", plan.owner, 32));
-    writer.array(2).bytes(filler("vrf output", plan.nonce, 64)).bytes(filler("vrf proof", plan.nonce, 80));
+    writer.array(2)
+        .bytes(filler("vrf output", plan.nonce, 64))
+        .bytes(filler("vrf proof", plan.nonce, 80));
     writer.uint(body_size).bytes(body_hash.view());
-    writer.array(4).bytes(filler("hot", plan.owner, 32)).uint(0).uint(0).bytes(filler("cert", plan.owner, 64));
+    writer.array(4)
+        .bytes(filler("hot", plan.owner, 32))
+        .uint(0)
+        .uint(0)
+        .bytes(filler("cert", plan.owner, 64));
     writer.array(2).uint(plan.height < kFirstConwayBlock ? 8 : 9).uint(0);
     writer.bytes(filler("kes", plan.nonce, 448));
     return out;
@@ -230,6 +258,8 @@ class CardanoFlavour final : public DevnetFlavour {
 
 }  // namespace
 
-std::unique_ptr<DevnetFlavour> make_cardano_flavour() { return std::make_unique<CardanoFlavour>(); }
+std::unique_ptr<DevnetFlavour> make_cardano_flavour() {
+  return std::make_unique<CardanoFlavour>();
+}
 
 }  // namespace coffer::feed

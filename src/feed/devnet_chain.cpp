@@ -6,7 +6,7 @@
 namespace coffer::feed {
 namespace {
 
-constexpr std::size_t kWantedCoins = 400;    // payments fan out below, gather above
+constexpr std::size_t kWantedCoins = 400;  // payments fan out below, gather above
 constexpr std::size_t kMaxMempool = 5'000;
 constexpr std::uint64_t kReplacementFee = 2'000;
 
@@ -25,19 +25,25 @@ std::vector<DevAsset> gather_assets(const std::vector<DevCoin>& coins) {
   std::vector<DevAsset> all;
   for (const DevCoin& coin : coins) {
     for (const DevAsset& asset : coin.assets) {
-      auto same = std::find_if(all.begin(), all.end(), [&](const DevAsset& a) { return a.policy == asset.policy; });
-      if (same == all.end()) all.push_back(asset);
-      else same->quantity += asset.quantity;
+      auto same = std::find_if(all.begin(), all.end(),
+                               [&](const DevAsset& a) { return a.policy == asset.policy; });
+      if (same == all.end())
+        all.push_back(asset);
+      else
+        same->quantity += asset.quantity;
     }
   }
-  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.policy < b.policy; });
+  std::sort(all.begin(), all.end(),
+            [](const auto& a, const auto& b) { return a.policy < b.policy; });
   return all;
 }
 
 }  // namespace
 
 DevnetChain::DevnetChain(DevnetOptions options)
-    : options_(options), flavour_(make_flavour(options.family)), rng_(options.seed),
+    : options_(options),
+      flavour_(make_flavour(options.family)),
+      rng_(options.seed),
       ledger_(std::max<std::uint64_t>(options.max_reorg_depth, 1)) {
   for (DevCoin& coin : flavour_->genesis_coins()) ledger_.add_genesis_coin(std::move(coin));
 }
@@ -72,11 +78,15 @@ Emission DevnetChain::next() {
 void DevnetChain::maybe_reorg(Emission& emission) {
   if (options_.reorg_every == 0 || !rng_.one_in(options_.reorg_every)) return;
   // Block 0 always stays.
-  const std::uint64_t deepest = std::min<std::uint64_t>(ledger_.undoable(), best_.empty() ? 0 : best_.size() - 1);
+  const std::uint64_t deepest =
+      std::min<std::uint64_t>(ledger_.undoable(), best_.empty() ? 0 : best_.size() - 1);
   if (deepest == 0) return;
-  std::uint64_t depth = 1;  // each further block is half as likely, and one reorg in eight goes as deep as it may
-  if (rng_.one_in(8)) depth = rng_.between(1, deepest);
-  else while (depth < deepest && rng_.one_in(2)) ++depth;
+  std::uint64_t depth =
+      1;  // each further block is half as likely, and one reorg in eight goes as deep as it may
+  if (rng_.one_in(8))
+    depth = rng_.between(1, deepest);
+  else
+    while (depth < deepest && rng_.one_in(2)) ++depth;
   for (const Hash256& id : ledger_.undo(depth)) emission.before.push_back({nullptr, id});
   best_.resize(best_.size() - depth);
   emission.rolled_back = depth;
@@ -115,8 +125,10 @@ std::optional<DevTxPtr> DevnetChain::spend(std::vector<DevCoin> inputs, std::uin
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t left = count - i - 1;
     const std::uint64_t most = rest - left * least;
-    const std::uint64_t value = left == 0 ? rest : std::min(most, std::max(least, rng_.below(2 * rest / (left + 1)) + 1));
-    plan.outputs.push_back({.value = value, .owner = static_cast<std::uint32_t>(rng_.below(options_.owners)),
+    const std::uint64_t value =
+        left == 0 ? rest : std::min(most, std::max(least, rng_.below(2 * rest / (left + 1)) + 1));
+    plan.outputs.push_back({.value = value,
+                            .owner = static_cast<std::uint32_t>(rng_.below(options_.owners)),
                             .kind = flavour_->random_kind(rng_)});
     rest -= value;
   }
@@ -137,7 +149,9 @@ std::optional<DevTxPtr> DevnetChain::spend(std::vector<DevCoin> inputs, std::uin
     for (const DevMint& mint : plan.mint)
       if (!mint.burn) assets.push_back(mint.asset);
     plan.outputs.front().assets = std::move(assets);
-    if (rng_.one_in(6)) plan.reference_inputs.push_back(ledger_.spendable()[rng_.below(ledger_.spendable().size())].outpoint);
+    if (rng_.one_in(6))
+      plan.reference_inputs.push_back(
+          ledger_.spendable()[rng_.below(ledger_.spendable().size())].outpoint);
     for (const DevCoin& coin : plan.inputs) std::erase(plan.reference_inputs, coin.outpoint);
     if (rng_.one_in(8)) add_invalid(plan);
   }
@@ -149,7 +163,8 @@ void DevnetChain::add_invalid(TxPlan& plan) {
   const CoinSet& coins = ledger_.spendable();
   for (int tries = 0; tries < 8 && plan.collateral.empty(); ++tries) {
     const DevCoin& coin = coins[rng_.below(coins.size())];
-    if (coin.assets.empty() && coin.value > 2 * flavour_->least_value()) plan.collateral.push_back(coin);
+    if (coin.assets.empty() && coin.value > 2 * flavour_->least_value())
+      plan.collateral.push_back(coin);
   }
   if (plan.collateral.empty()) return;
   plan.valid = false;
@@ -182,7 +197,8 @@ void DevnetChain::replace(Emission& emission) {
   drop_and_tell(old->id, dropped);
   const DevCoin* coin = ledger_.spendable().find(old->spends.front());
   CHECK(coin != nullptr);
-  if (auto tx = spend({*coin}, old->fee + kReplacementFee)) accept_and_tell(std::move(*tx), emission);
+  if (auto tx = spend({*coin}, old->fee + kReplacementFee))
+    accept_and_tell(std::move(*tx), emission);
   emission.before.insert(emission.before.end(), dropped.begin(), dropped.end());
 }
 

@@ -1,6 +1,7 @@
 // A simulated chain from a seed: payments, chains of unconfirmed transactions, replacements, double
-// spends, coinbases, reorgs; on Cardano also assets, datums, scripts and phase-2-invalid transactions.
-// It emits real wire bytes. Invariant: the same options give the same emissions, on every machine.
+// spends, coinbases, reorgs; on Cardano also assets, datums, scripts and phase-2-invalid
+// transactions. It emits real wire bytes. Invariant: the same options give the same emissions, on
+// every machine.
 #pragma once
 
 #include "feed/devnet_flavour.h"
@@ -13,16 +14,16 @@ inline constexpr std::uint64_t kDevnetSlotsPerBlock = 20;
 struct DevnetOptions {
   chain::Family family = chain::Family::kBitcoin;
   std::uint64_t seed = 1;
-  std::uint64_t txs_per_block = 8;       // on average, once there are coins
-  std::uint64_t reorg_every = 40;        // blocks between reorgs on average; 0 = none
+  std::uint64_t txs_per_block = 8;  // on average, once there are coins
+  std::uint64_t reorg_every = 40;   // blocks between reorgs on average; 0 = none
   std::uint64_t max_reorg_depth = 6;
-  std::uint64_t owners = 200;            // addresses in use
+  std::uint64_t owners = 200;  // addresses in use
   std::uint64_t start_unix_s = 1'500'000'000;
   std::uint64_t seconds_per_block = 600;
 };
 
 struct MempoolEvent {
-  DevTxPtr seen;      // null when it was dropped
+  DevTxPtr seen;  // null when it was dropped
   Hash256 dropped{};
 };
 
@@ -68,8 +69,8 @@ class DevnetChain {
   Rng rng_;
   DevnetLedger ledger_;
   std::vector<Hash256> best_;
-  std::uint64_t emitted_ = 0;       // blocks ever, stale ones included
-  std::uint64_t branch_left_ = 0;   // blocks until a new branch is longer than the old one
+  std::uint64_t emitted_ = 0;      // blocks ever, stale ones included
+  std::uint64_t branch_left_ = 0;  // blocks until a new branch is longer than the old one
 };
 
 }  // namespace coffer::feed

@@ -13,10 +13,10 @@ struct DevMint {
 // A transaction before it is bytes. Inputs and outputs balance: inputs + minted = outputs + fee.
 struct TxPlan {
   std::vector<DevCoin> inputs;
-  std::vector<DevCoin> outputs;            // without outpoints
+  std::vector<DevCoin> outputs;  // without outpoints
   std::vector<chain::Outpoint> reference_inputs;
   std::vector<DevMint> mint;
-  std::vector<DevCoin> collateral;         // Cardano
+  std::vector<DevCoin> collateral;  // Cardano
   std::optional<DevCoin> collateral_return;
   bool valid = true;
   std::uint64_t fee = 0;
@@ -25,10 +25,10 @@ struct TxPlan {
 struct BlockPlan {
   std::uint64_t height = 0;
   Hash256 prev{};
-  std::uint64_t unix_s = 0;    // Bitcoin's time
-  std::uint64_t slot = 0;      // Cardano's
-  std::uint64_t nonce = 0;     // differs between branches
-  std::uint32_t owner = 0;     // whom a coinbase pays
+  std::uint64_t unix_s = 0;  // Bitcoin's time
+  std::uint64_t slot = 0;    // Cardano's
+  std::uint64_t nonce = 0;   // differs between branches
+  std::uint32_t owner = 0;   // whom a coinbase pays
   std::vector<DevTxPtr> txs;
 };
 
@@ -50,7 +50,8 @@ class DevnetFlavour {
   virtual bool has_assets() const = 0;
   virtual std::uint64_t fee(Rng& rng) const = 0;
   virtual std::uint64_t least_value() const = 0;
-  // The plan's outputs get their outpoints in DevTx::creates, in order, those of other people left out.
+  // The plan's outputs get their outpoints in DevTx::creates, in order, those of other people left
+  // out.
   virtual DevTx build(const TxPlan& plan, Rng& rng) const = 0;
   virtual BuiltBlock build_block(const BlockPlan& plan) const = 0;
 };

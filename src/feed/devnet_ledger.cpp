@@ -127,8 +127,10 @@ std::vector<Hash256> DevnetLedger::undo(std::size_t depth) {
   rebuild_spendable();
   std::vector<Hash256> lost;
   for (DevTxPtr& tx : returning) {
-    if (can_accept(*tx)) accept(std::move(tx));
-    else lost.push_back(tx->id);
+    if (can_accept(*tx))
+      accept(std::move(tx));
+    else
+      lost.push_back(tx->id);
   }
   return lost;
 }
@@ -138,8 +140,10 @@ void DevnetLedger::rebuild_spendable() {
   maturing_.clear();
   for (std::size_t i = 0; i < confirmed_.size(); ++i) {
     const DevCoin& coin = confirmed_[i];
-    if (coin.mature_height <= next_height_) spendable_.add(coin);
-    else maturing_.emplace_back(coin.mature_height, coin.outpoint);
+    if (coin.mature_height <= next_height_)
+      spendable_.add(coin);
+    else
+      maturing_.emplace_back(coin.mature_height, coin.outpoint);
   }
   std::sort(maturing_.begin(), maturing_.end());
   std::vector<DevTxPtr> again = std::move(mempool_);

@@ -24,19 +24,19 @@ struct DevCoin {
   chain::Outpoint outpoint{};
   std::uint64_t value = 0;
   std::uint32_t owner = 0;
-  std::uint8_t kind = 0;           // the flavour's own: which script or address form
-  std::uint64_t mature_height = 0; // the first block that may spend it
+  std::uint8_t kind = 0;            // the flavour's own: which script or address form
+  std::uint64_t mature_height = 0;  // the first block that may spend it
   std::vector<DevAsset> assets{};
 };
 
 struct DevTx {
   Hash256 id{};
-  Bytes wire;                            // as relayed
-  Bytes body, witnesses;                 // Cardano: the parts that a block stores apart
+  Bytes wire;             // as relayed
+  Bytes body, witnesses;  // Cardano: the parts that a block stores apart
   bool valid = true;
   std::uint64_t fee = 0;
-  std::vector<chain::Outpoint> spends;   // what it really takes: collateral if it is invalid
-  std::vector<DevCoin> creates;          // what can be spent again
+  std::vector<chain::Outpoint> spends;  // what it really takes: collateral if it is invalid
+  std::vector<DevCoin> creates;         // what can be spent again
 };
 using DevTxPtr = std::shared_ptr<const DevTx>;
 
@@ -78,8 +78,8 @@ class DevnetLedger {
   std::vector<DevTxPtr> first(std::size_t count) const;
   void mine(std::size_t count, std::vector<DevCoin> coinbase);
 
-  // Undoes the last `depth` blocks. Their transactions go back to the front of the mempool; those that
-  // no longer stand are dropped, and their ids returned.
+  // Undoes the last `depth` blocks. Their transactions go back to the front of the mempool; those
+  // that no longer stand are dropped, and their ids returned.
   std::vector<Hash256> undo(std::size_t depth);
 
  private:

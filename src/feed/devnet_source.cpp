@@ -19,7 +19,8 @@ std::uint64_t DevnetSource::height_of(const chain::Point& point) const {
 Result<> DevnetSource::catch_up() {
   if (caught_up_) return {};
   if (!options_.resume.is_origin()) {
-    // A stale block is overtaken within the deepest reorg, so far beyond its height it will not come.
+    // A stale block is overtaken within the deepest reorg, so far beyond its height it will not
+    // come.
     const std::uint64_t limit = options_.resume_number + options_.chain.max_reorg_depth + 2;
     for (;;) {
       if (interrupted_) return fail(Code::kCancelled, "stopping");
@@ -27,7 +28,8 @@ Result<> DevnetSource::catch_up() {
       tip_ = emission.height;
       if (emission.hash == options_.resume.hash) break;
       if (emission.height > limit)
-        return fail(Code::kConflict, "block {} is not on this simulated chain; choose another --data or seed",
+        return fail(Code::kConflict,
+                    "block {} is not on this simulated chain; choose another --data or seed",
                     display(options_.chain.family, options_.resume.hash));
     }
   }
@@ -69,8 +71,8 @@ std::optional<Step> DevnetSource::next_replayed() {
   return std::nullopt;
 }
 
-bool DevnetSource::wait_for_block(int timeout_ms) {
-  const bool at_once = options_.block_interval_ms == 0 || live_.best().size() <= options_.premine;
+bool DevnetSource::block_is_due(int timeout_ms) {
+  const bool at_once = options_.block_interval_ms == 0 || ready_height_ <= options_.premine;
   if (at_once) return true;
   const std::int64_t now = clock_.steady_ms();
   const std::int64_t wait_ms = std::min<std::int64_t>(due_steady_ms_ - now, timeout_ms);
@@ -84,15 +86,17 @@ bool DevnetSource::wait_for_block(int timeout_ms) {
 }
 
 void DevnetSource::emit(Emission emission) {
-  tip_ = emission.height;
   auto mempool = [&](const std::vector<MempoolEvent>& events) {
     for (const MempoolEvent& event : events) {
-      if (event.seen) ready_.push_back(Seen{event.seen->wire});
-      else ready_.push_back(Dropped{event.dropped});
+      if (event.seen)
+        ready_.push_back(Seen{event.seen->wire});
+      else
+        ready_.push_back(Dropped{event.dropped});
     }
   };
   mempool(emission.before);
   ready_.push_back(Forward{std::move(emission.block)});
+  ready_height_ = emission.height;
   mempool(emission.after);
 }
 
@@ -102,11 +106,14 @@ Result<Step> DevnetSource::next(int timeout_ms) {
   if (auto step = next_replayed()) return std::move(*step);
   if (ready_.empty()) {
     if (options_.stop_height != 0 && live_.best().size() > options_.stop_height) return Step(End{});
-    if (!wait_for_block(timeout_ms)) {
+    emit(live_.next());  // its mempool traffic comes at once, its block when it is due
+  }
+  if (std::holds_alternative<Forward>(ready_.front())) {
+    if (!block_is_due(timeout_ms)) {
       if (interrupted_) return fail(Code::kCancelled, "stopping");
       return Step(Idle{});
     }
-    emit(live_.next());
+    tip_ = ready_height_;
   }
   Step step = std::move(ready_.front());
   ready_.pop_front();

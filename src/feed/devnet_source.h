@@ -15,10 +15,10 @@ namespace coffer::feed {
 
 struct DevnetSourceOptions {
   DevnetOptions chain;
-  int block_interval_ms = 0;          // 0: no waiting
-  std::uint64_t premine = 0;          // blocks up to this height come without waiting
-  std::uint64_t stop_height = 0;      // End after the first block of this height; 0: never
-  chain::Point resume;                // the newest block that the reader has; Origin if none
+  int block_interval_ms = 0;      // 0: no waiting
+  std::uint64_t premine = 0;      // blocks up to this height come without waiting
+  std::uint64_t stop_height = 0;  // End after the first block of this height; 0: never
+  chain::Point resume;            // the newest block that the reader has; Origin if none
   std::uint64_t resume_number = 0;
 };
 
@@ -38,7 +38,7 @@ class DevnetSource final : public Source {
   Result<> catch_up();
   std::uint64_t height_of(const chain::Point& point) const;
   std::optional<Step> next_replayed();
-  bool wait_for_block(int timeout_ms);
+  bool block_is_due(int timeout_ms);
   void emit(Emission emission);
 
   const DevnetSourceOptions options_;
@@ -47,7 +47,8 @@ class DevnetSource final : public Source {
   bool caught_up_ = false;
   std::unique_ptr<DevnetChain> replay_;  // serves older blocks of the live chain's best branch
   std::uint64_t replay_from_ = 0;        // the next height it owes
-  std::deque<Step> ready_;
+  std::deque<Step> ready_;               // what the live chain has emitted and nobody took yet
+  std::uint64_t ready_height_ = 0;       // of the block among it
   std::int64_t due_steady_ms_ = 0;       // when the next paced block comes
   std::atomic<std::uint64_t> tip_{0};
   std::atomic<bool> interrupted_{false};

@@ -20,7 +20,11 @@ chain::Network network_of(Family family) {
 class Devnet : public testing::TestWithParam<Family> {
  protected:
   DevnetOptions options(std::uint64_t seed) const {
-    return {.family = GetParam(), .seed = seed, .txs_per_block = 10, .reorg_every = 10, .max_reorg_depth = 8};
+    return {.family = GetParam(),
+            .seed = seed,
+            .txs_per_block = 10,
+            .reorg_every = 10,
+            .max_reorg_depth = 8};
   }
   const chain::Network network_ = network_of(GetParam());
 };
@@ -57,14 +61,16 @@ TEST_P(Devnet, EveryBlockDecodesAndSpendsWhatIsThere) {
       ++txs;
       invalid += !tx.valid;
       for (const chain::Input& input : block->spent_by(tx))
-        ASSERT_EQ(now.erase(input.outpoint()), 1u) << "height " << emission.height << " spends what is not there";
-      block->for_each_created(tx, [&](std::uint32_t index, const chain::Output& output, bool is_return) {
-        ASSERT_TRUE(now.emplace(chain::Outpoint{tx.id, index}, output.coin.value).second);
-        returns += is_return;
-        assets += output.assets.count;
-        datums += !output.inline_datum.empty() || !output.datum_hash.empty();
-        scripts += !output.script_ref.empty();
-      });
+        ASSERT_EQ(now.erase(input.outpoint()), 1u)
+            << "height " << emission.height << " spends what is not there";
+      block->for_each_created(
+          tx, [&](std::uint32_t index, const chain::Output& output, bool is_return) {
+            ASSERT_TRUE(now.emplace(chain::Outpoint{tx.id, index}, output.coin.value).second);
+            returns += is_return;
+            assets += output.assets.count;
+            datums += !output.inline_datum.empty() || !output.datum_hash.empty();
+            scripts += !output.script_ref.empty();
+          });
     }
     states.push_back(std::move(now));
   }
@@ -106,13 +112,15 @@ TEST_P(Devnet, MempoolEventsAreConsistent) {
     const chain::Block block = chain::decode(network_, emission.block).value();
     for (const chain::Tx& tx : block.txs) {
       if (tx.coinbase) continue;
-      if (pool.erase(tx.id) == 1) ++confirmed;
-      else ++surprises;
+      if (pool.erase(tx.id) == 1)
+        ++confirmed;
+      else
+        ++surprises;
     }
     apply(emission.after);
   }
   EXPECT_GT(confirmed, 1'000u);
-  EXPECT_GT(surprises, 0u);   // double spends, and transactions mined again after a reorg
+  EXPECT_GT(surprises, 0u);  // double spends, and transactions mined again after a reorg
   EXPECT_GT(replaced, 0u);
   EXPECT_GT(chained, 50u);
 }
@@ -149,7 +157,8 @@ TEST_P(Devnet, TheSourceResumesWhereTheReaderIs) {
   DevnetSource straight(source_options, system_clock());
   ASSERT_TRUE(straight.intersect({}).value().is_origin());
   const std::vector<Bytes> all = read_all(straight);
-  for (std::size_t cut : {1u, 40u, 99u, static_cast<unsigned>(all.size() - 1), static_cast<unsigned>(all.size())}) {
+  for (std::size_t cut :
+       {1u, 40u, 99u, static_cast<unsigned>(all.size() - 1), static_cast<unsigned>(all.size())}) {
     chain::Block last = chain::decode(network_, all[cut - 1]).value();
     std::uint64_t height = last.number.value;
     if (GetParam() == Family::kBitcoin) {  // the header does not tell: count
@@ -171,7 +180,9 @@ TEST_P(Devnet, TheSourceServesOlderBlocksOfItsBestChainOnly) {
   DevnetChain chain(options(9));
   Emission last;
   while (chain.best().size() <= 120) last = chain.next();
-  DevnetSourceOptions source_options{.chain = options(9), .stop_height = 120, .resume = {Slot(), last.hash},
+  DevnetSourceOptions source_options{.chain = options(9),
+                                     .stop_height = 120,
+                                     .resume = {Slot(), last.hash},
                                      .resume_number = last.height};
   DevnetSource source(source_options, system_clock());
   ASSERT_TRUE(source.intersect({}).value().is_origin());
@@ -184,13 +195,15 @@ TEST_P(Devnet, TheSourceServesOlderBlocksOfItsBestChainOnly) {
 TEST_P(Devnet, AForeignResumePointIsAConflict) {
   Hash256 foreign{};
   foreign[3] = 9;
-  DevnetSource source({.chain = options(1), .resume = {Slot(5), foreign}, .resume_number = 5}, system_clock());
+  DevnetSource source({.chain = options(1), .resume = {Slot(5), foreign}, .resume_number = 5},
+                      system_clock());
   EXPECT_EQ(source.intersect({}).error().code, Code::kConflict);
 }
 
 TEST_P(Devnet, PacedBlocksComeWithTheClockAndInterruptEndsTheWait) {
   ManualClock clock(0);
-  DevnetSource source({.chain = options(2), .block_interval_ms = 1000, .premine = 3, .resume = {}}, clock);
+  DevnetSource source({.chain = options(2), .block_interval_ms = 1000, .premine = 3, .resume = {}},
+                      clock);
   int blocks = 0;
   auto pull = [&] {
     for (;;) {
@@ -209,7 +222,9 @@ TEST_P(Devnet, PacedBlocksComeWithTheClockAndInterruptEndsTheWait) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Devnet, testing::Values(Family::kBitcoin, Family::kCardano),
-                         [](const auto& param) { return param.param == Family::kBitcoin ? "Bitcoin" : "Cardano"; });
+                         [](const auto& param) {
+                           return param.param == Family::kBitcoin ? "Bitcoin" : "Cardano";
+                         });
 
 TEST(BlockFile, RoundTripsEveryFormat) {
   for (const Family family : {Family::kBitcoin, Family::kCardano}) {
@@ -217,7 +232,8 @@ TEST(BlockFile, RoundTripsEveryFormat) {
     DevnetChain devnet({.family = family, .seed = 4});
     std::vector<Bytes> blocks;
     for (int i = 0; i < 10; ++i) blocks.push_back(devnet.next().block);
-    for (const auto format : {BlockFileFormat::kBlk, BlockFileFormat::kHex, BlockFileFormat::kRaw}) {
+    for (const auto format :
+         {BlockFileFormat::kBlk, BlockFileFormat::kHex, BlockFileFormat::kRaw}) {
       if (format == BlockFileFormat::kBlk && family == Family::kCardano) continue;
       if (format == BlockFileFormat::kRaw && family == Family::kBitcoin) continue;
       Bytes file;
