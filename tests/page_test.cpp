@@ -101,7 +101,7 @@ TEST_F(Page, ShowsTheChainAndSurvivesARestart) {
   }
   auto server = serve("127.0.0.1:0");
   const std::string url(json::parse(server->out()).at("url").as_string());
-  const int port = 47000 + static_cast<int>(::getpid() % 1000);
+  const int port = test::free_port();
   test::Process driver({"/usr/bin/chromedriver", "--port=" + std::to_string(port)});
   ASSERT_TRUE(driver.wait_for_output("successfully")) << driver.out() << driver.err();
   Browser browser(port, (dir_.path() / "profile").string());

@@ -41,7 +41,7 @@ TEST(Peer, ABitcoinNodeAcceptsASimulatedChain) {
       test::run({"devnet", "write", file, "--format", "hex", "--blocks", "300", "--devnet-seed",
                  "77", "--devnet-txs-per-block", "12", "--json"});
   ASSERT_EQ(written.exit_code, 0) << written.err;
-  const int port = 48000 + static_cast<int>(::getpid() % 1000);
+  const int port = test::free_port();
   test::Process peer({"node", node, "--port", std::to_string(port)});
   ASSERT_TRUE(peer.wait_for_output("ready on")) << peer.err();
   std::ifstream blocks(file);

@@ -1,7 +1,10 @@
 #include "process.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -114,6 +117,18 @@ Finished run(std::vector<std::string> arguments, std::vector<std::string> enviro
   auto finished = process.wait();
   CHECK(finished.has_value());
   return *finished;
+}
+
+int free_port() {
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  CHECK(::bind(socket, reinterpret_cast<sockaddr*>(&address), length) == 0);
+  CHECK(::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &length) == 0);
+  ::close(socket);
+  return ntohs(address.sin_port);
 }
 
 bool long_run() {

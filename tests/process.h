@@ -44,6 +44,9 @@ std::string coffer();
 // Runs it to its end.
 Finished run(std::vector<std::string> arguments, std::vector<std::string> environment = {});
 
+// A TCP port on loopback that nobody listens on now.
+int free_port();
+
 // COFFER_LONG is set: the long versions of the campaigns.
 bool long_run();
 

@@ -202,7 +202,9 @@ TEST_P(Devnet, AForeignResumePointIsAConflict) {
 
 TEST_P(Devnet, PacedBlocksComeWithTheClockAndInterruptEndsTheWait) {
   ManualClock clock(0);
-  DevnetSource source({.chain = options(2), .block_interval_ms = 1000, .premine = 3, .resume = {}},
+  DevnetOptions straight = options(2);
+  straight.reorg_every = 0;
+  DevnetSource source({.chain = straight, .block_interval_ms = 1000, .premine = 3, .resume = {}},
                       clock);
   int blocks = 0;
   auto pull = [&] {
