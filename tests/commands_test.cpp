@@ -146,6 +146,55 @@ TEST_F(Commands, ACorruptDatabaseIsSaidToBe) {
   EXPECT_EQ(end.err.rfind("coffer: ", 0), 0u) << end.err;
 }
 
+TEST_F(Commands, SyncToHeightZeroIsOneBlock) {
+  const Finished end = run({"sync", "--to", "0", "--data", data()});
+  EXPECT_EQ(end.exit_code, 0) << end.err;
+  EXPECT_NE(end.out.find("in 1 blocks"), std::string::npos) << end.out;
+  expect_refusal(run({"sync", "--to", "-1", "--data", data()}), 2, "--to");
+}
+
+TEST_F(Commands, ADirectoryOfSomebodyElseIsOneLine) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root to become somebody else";
+  ASSERT_EQ(sync().exit_code, 0);  // makes the directory with mode 0700
+  ::chmod(dir_.path().c_str(), 0755);
+  for (const char* command : {"status", "sync --to 5"}) {
+    const std::string line = "setpriv --reuid 65534 --regid 65534 --clear-groups " +
+                             test::coffer() + " " + command + " --data " + data() +
+                             " 2>&1 >/dev/null; echo exit $?";
+    Process shell({"/bin/sh", "-c", line});
+    const std::string said = shell.wait()->out;
+    EXPECT_NE(said.find("ermission denied"), std::string::npos) << said;
+    EXPECT_NE(said.find("exit 3"), std::string::npos) << said;
+  }
+}
+
+TEST_F(Commands, RebuildOfNothingMakesNothing) {
+  EXPECT_NE(run({"rebuild", "totals", "--data", data("typo")}).exit_code, 0);
+  EXPECT_FALSE(std::filesystem::exists(data("typo")));
+}
+
+TEST_F(Commands, StatusFindsAServerOnAWildcardAddress) {
+  Process server({test::coffer(), "demo", "--json", "--data", data(), "--listen", "0.0.0.0:0",
+                  "--http-behind-proxy"});
+  ASSERT_TRUE(server.wait_for_output("\"url\"")) << server.err();
+  const Finished status = run({"status", "--data", data()});
+  EXPECT_NE(status.out.find("running for"), std::string::npos) << status.out << status.err;
+  server.kill(SIGTERM);
+  EXPECT_EQ(server.wait(20'000)->exit_code, 0);
+}
+
+TEST_F(Commands, WritingIntoAPipeOrThroughALinkKeepsThem) {
+  Process shell(
+      {"/bin/sh", "-c",
+       test::coffer() + " devnet write /dev/fd/3 --blocks 3 --format hex 3>" + data("through")});
+  EXPECT_EQ(shell.wait()->exit_code, 0) << shell.err();
+  std::ofstream(data("target")) << "old";
+  std::filesystem::create_symlink(data("target"), data("link"));
+  EXPECT_EQ(run({"devnet", "write", data("link"), "--blocks", "3"}).exit_code, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(data("link")));
+  EXPECT_GT(std::filesystem::file_size(data("target")), 300u);
+}
+
 TEST_F(Commands, RebuildFillsAConsumerAgain) {
   ASSERT_EQ(sync().exit_code, 0);
   const auto digest = [&] {

@@ -88,7 +88,10 @@ void add_store_commands(CLI::App& app, Parsed& parsed) {
       app.add_subcommand("sync", "Import blocks from a source, with a progress bar, and stop");
   add_settings(*sync, parsed, kEverything);
   static std::uint64_t to = 0;
-  sync->add_option("--to", to, "stop after the block of this height")->type_name("N")->required();
+  sync->add_option("--to", to, "stop after the block of this height")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{10'000'000}))
+      ->type_name("N")
+      ->required();
   sync->callback([&] { parsed.action = [](const Context& c) { return run_sync(c, to); }; });
 
   CLI::App* status =

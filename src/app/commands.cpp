@@ -79,9 +79,10 @@ std::optional<RunFile> read_run_file(const Config& config) {
   return RunFile{std::string(url->as_string()), static_cast<pid_t>(pid->as_int64())};
 }
 
-std::optional<api::Status> ask_daemon(const Config& config) {
+// Nothing if no process serves this directory. Errors: kUnavailable when it does not answer.
+Result<std::optional<api::Status>> ask_daemon(const Config& config) {
   auto run = read_run_file(config);
-  if (!run || ::kill(run->pid, 0) != 0) return std::nullopt;
+  if (!run || (::kill(run->pid, 0) != 0 && errno == ESRCH)) return std::nullopt;
   http::ClientOptions options;
   options.timeout = std::chrono::milliseconds(3000);
   if (auto token = read_file(fs::path(config.data_dir) / api::kTokenFile, 256)) {
@@ -91,10 +92,13 @@ std::optional<api::Status> ask_daemon(const Config& config) {
   }
   if (!config.http.tls.cert.empty()) options.ca_file = config.http.tls.cert;
   auto answer = http::get(run->url + "/api/v1/status", options);
-  if (!answer || answer->status != 200) return std::nullopt;
-  auto status = api::parse_status(answer->content());
-  if (!status) return std::nullopt;
-  return std::move(*status);
+  // Refused: the file is left from a killed process whose number another one has now.
+  if (!answer && answer.error().code == Code::kUnavailable) return std::nullopt;
+  if (!answer) return fail(std::move(answer).error());
+  if (answer->status != 200)
+    return fail(Code::kUnavailable, "the server at {} answers {}; see its log", run->url,
+                answer->status);
+  return TRY(api::parse_status(answer->content()));
 }
 
 }  // namespace
@@ -131,13 +135,11 @@ Result<> run_serve(const Context& context, bool demo) {
 Result<> run_sync(const Context& context, std::uint64_t to_height) {
   Signals signals;
   const Clock& clock = system_clock();
-  // The progress line tells what the everyday log would, so only what is out of the ordinary is
-  // logged.
-  if (context.config.log.level == "info") log::configure({log::Level::kWarn, log::Format::kText});
   cli::ProgressBar bar({.label = "syncing", .unit = "blocks", .total = to_height + 1}, clock,
                        cli::stderr_output());
   NodeOptions options;
   options.stop_height = to_height;
+  options.log_rollbacks = false;  // they would tear the progress line apart
   options.on_connected = [&](const chainstate::HeaderInfo& tip) {
     bar.update(tip.number.value + 1);
   };
@@ -171,10 +173,10 @@ Result<> run_sync(const Context& context, std::uint64_t to_height) {
 }
 
 Result<> run_status(const Context& context) {
-  std::optional<api::Status> status = ask_daemon(context.config);
+  std::optional<api::Status> status = TRY(ask_daemon(context.config));
   const bool running = status.has_value();
   if (!running) {
-    if (!fs::exists(fs::path(context.config.data_dir) / "db"))
+    if (!TRY(file_exists(fs::path(context.config.data_dir) / "db")))
       return fail(Code::kNotFound,
                   "nothing in {} yet; start with 'coffer demo' or name the place with --data",
                   context.config.data_dir);

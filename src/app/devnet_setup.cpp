@@ -34,14 +34,13 @@ Result<feed::DevnetOptions> devnet_options(const Config& config, bool paced, con
   options.reorg_every = config.devnet.reorg_every;
   options.max_reorg_depth = config.devnet.max_reorg_depth;
   const std::filesystem::path file = std::filesystem::path(config.data_dir) / kFile;
-  if (std::filesystem::exists(file)) {
+  if (TRY(file_exists(file))) {
     const Bytes text = TRY(read_file(file, 256));
     TRY(parse(as_text(text), options));
     return options;
   }
   // A chain that was begun without such a file goes on without one.
-  if (!paced || std::filesystem::exists(std::filesystem::path(config.data_dir) / "db"))
-    return options;
+  if (!paced || TRY(file_exists(std::filesystem::path(config.data_dir) / "db"))) return options;
   options.seconds_per_block = std::max<std::uint64_t>(1, config.devnet.block_interval_ms / 1000);
   options.start_unix_s = static_cast<std::uint64_t>(clock.unix_ms() / 1000) -
                          kDevnetPremine * options.seconds_per_block;

@@ -1,4 +1,5 @@
 // coffer devnet write.
+#include <boost/json.hpp>
 #include <cstdio>
 
 #include "app/command.h"

@@ -150,8 +150,9 @@ Result<> Follower::on_block(std::shared_ptr<chain::Block> block) {
   const chainstate::Connected connected = TRY(final_error(chain_.connect(*block, placed)));
   heard_ = true;
   if (connected.rolled_back) {
-    log::info("rolled back",
-              {{"to_height", connected.rolled_back->to.height()}, {"number", block->number}});
+    if (options_.log_rollbacks)
+      log::info("rolled back",
+                {{"to_height", connected.rolled_back->to.height()}, {"number", block->number}});
     {
       std::lock_guard lock(mutex_);
       ++status_.rollbacks;

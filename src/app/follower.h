@@ -33,6 +33,7 @@ struct FollowerOptions {
   int poll_ms = 500;         // longest wait for the source before looking around
   int first_pause_ms = 200;  // after a source fails; doubles up to the longest
   int longest_pause_ms = 10'000;
+  bool log_rollbacks = true;
   // For progress; called on the run() thread.
   std::function<void(const chainstate::HeaderInfo&)> on_connected = nullptr;
 };

@@ -82,6 +82,11 @@ Result<std::unique_ptr<Node>> Node::open(const Config& config, NodeOptions optio
 Result<> Node::open_stores() {
   db_ = TRY(kv::Database::open(database_options(config_, options_.read_only)));
   if (options_.read_only) {
+    for (const kv::ColumnOptions& column : all_columns())
+      if (!db_->column(column.name))
+        return fail(Code::kUnavailable,
+                    "the database in {} is still being made; try again, or start coffer once",
+                    config_.data_dir);
     // Somebody who only looks need not say what the database itself knows.
     const kv::Column meta = TRY(db_->column(chainstate::kMetaColumn));
     if (auto found = TRY(chainstate::read_identity(*db_, meta))) {
@@ -118,6 +123,7 @@ Result<> Node::open_source() {
   source_ = std::make_unique<feed::DevnetSource>(options, clock_);
   FollowerOptions follower_options;
   follower_options.on_connected = options_.on_connected;
+  follower_options.log_rollbacks = options_.log_rollbacks;
   follower_ = std::make_unique<Follower>(*source_, network_, *chain_, *bus_, follower_options);
   return {};
 }
@@ -148,8 +154,13 @@ Result<> Node::serve() {
   options.status = [this] { return status(); };
   options.events = events_.get();
   service_ = TRY(api::Service::start(std::move(options), metrics_, clock_));
-  const std::string run =
-      fmt::format("{{\"pid\":{},\"url\":\"{}\"}}\n", ::getpid(), service_->url());
+  // Whoever reads it is on this machine: a wildcard address is reached through loopback.
+  std::string url = service_->url();
+  for (const auto& [wildcard, loopback] :
+       {std::pair{"//0.0.0.0:", "//127.0.0.1:"}, std::pair{"//[::]:", "//[::1]:"}})
+    if (const std::size_t at = url.find(wildcard); at != std::string::npos)
+      url.replace(at, std::string_view(wildcard).size(), loopback);
+  const std::string run = fmt::format("{{\"pid\":{},\"url\":\"{}\"}}\n", ::getpid(), url);
   return write_file_atomically(fs::path(config_.data_dir) / kRunFile, as_bytes(run),
                                {.sync = false});
 }
@@ -239,7 +250,9 @@ api::Status Node::status() const {
 Result<> rebuild_consumer(const Config& config, std::string_view name) {
   if (name != "totals" && name != "events")
     return fail(Code::kNotFound, "no consumer '{}'; use totals or events", name);
-  auto db = TRY(kv::Database::open(database_options(config, false)));
+  kv::DatabaseOptions options = database_options(config, false);
+  options.create_if_missing = false;
+  auto db = TRY(kv::Database::open(std::move(options)));
   const kv::Column meta = TRY(db->column(chainstate::kMetaColumn));
   const kv::Column column = TRY(db->column(name));
   kv::Batch batch;

@@ -16,9 +16,10 @@
 namespace coffer::app {
 
 struct NodeOptions {
-  bool read_only = false;         // only to look: no source, no server, beside a running one
-  bool paced = false;             // a simulated chain takes its time, with today's block times
-  std::uint64_t stop_height = 0;  // of a simulated chain; 0: never
+  bool read_only = false;  // only to look: no source, no server, beside a running one
+  bool paced = false;      // a simulated chain takes its time, with today's block times
+  std::optional<std::uint64_t> stop_height = {};  // of a simulated chain; nothing: never
+  bool log_rollbacks = true;
   std::function<void(const chainstate::HeaderInfo&)> on_connected = nullptr;
 };
 

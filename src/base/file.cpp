@@ -62,9 +62,28 @@ Result<Bytes> read_file(const std::filesystem::path& path, std::uint64_t max_byt
   return data;
 }
 
+Result<bool> file_exists(const std::filesystem::path& path) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) == 0) return true;
+  if (errno == ENOENT || errno == ENOTDIR) return false;
+  return fail(errno_error(errno, "cannot look at " + path.string()));
+}
+
 Result<> write_file_atomically(const std::filesystem::path& path, ByteView data,
                                WriteOptions options) {
-  std::string name = path.string(), temporary = name + ".tmp";
+  std::string name = path.string();
+  struct stat status;
+  if (::stat(name.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    Descriptor device(::open(name.c_str(), O_WRONLY | O_CLOEXEC));
+    if (device.get() < 0) return fail(errno_error(errno, "cannot write " + name));
+    return write_all(device.get(), data, name);
+  }
+  std::error_code no_link;
+  if (std::filesystem::is_symlink(path, no_link)) {
+    const auto target = std::filesystem::canonical(path, no_link);
+    if (!no_link) name = target.string();
+  }
+  const std::string temporary = name + ".tmp";
   {
     Descriptor file(
         ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, options.mode));

@@ -16,12 +16,16 @@ struct WriteOptions {
   bool sync = true;  // the data and the name survive a power loss
 };
 
-// Replaces the file whole or not at all (temporary name, fsync, rename).
+// Replaces the file whole or not at all (temporary name, fsync, rename). A link's target is
+// replaced, not the link; what is no regular file (a pipe, a device) is written to as it stands.
 // Errors: kUnavailable (permission, full disk), kNotFound (no such directory).
 Result<> write_file_atomically(const std::filesystem::path& path, ByteView data,
                                WriteOptions options = {});
 
 // Makes the directory and its parents. Errors: kUnavailable, or kUsage if a file is in the way.
 Result<> make_directory(const std::filesystem::path& path, unsigned mode = 0755);
+
+// Errors: kUnavailable when it cannot be told, e.g. without permission.
+Result<bool> file_exists(const std::filesystem::path& path);
 
 }  // namespace coffer

@@ -28,7 +28,7 @@ struct Bus::Lane {
   bool idle = true;  // nothing queued, nothing in hand, all flushed
   bool closed = false;
   ConsumerState state = ConsumerState::kRunning;
-  std::string problem;
+  std::string problem, repair;
 };
 
 Bus::Bus(BusOptions options) : options_(options) {}
@@ -85,16 +85,16 @@ Result<> Bus::publish_to(std::string_view consumer, Event event) {
 }
 
 void Bus::halt(std::string_view consumer, std::string problem) {
-  if (Lane* lane = find(consumer)) halt_lane(*lane, std::move(problem));
+  if (Lane* lane = find(consumer)) halt_lane(*lane, std::move(problem), lane->consumer->repair());
 }
 
-void Bus::halt_lane(Lane& lane, std::string problem) {
-  log::error("consumer halted", {{"consumer", lane.consumer->name()},
-                                 {"problem", problem},
-                                 {"repair", lane.consumer->repair()}});
+void Bus::halt_lane(Lane& lane, std::string problem, std::string repair) {
+  log::error("consumer halted",
+             {{"consumer", lane.consumer->name()}, {"problem", problem}, {"repair", repair}});
   std::lock_guard lock(lane.mutex);
   lane.state = ConsumerState::kHalted;
   lane.problem = std::move(problem);
+  lane.repair = std::move(repair);
   lane.queue.clear();
   lane.queued_bytes = 0;
   lane.idle = true;
@@ -169,7 +169,10 @@ void Bus::run(Lane& lane) {
     }
     if (!result && lane.state == ConsumerState::kRunning) {
       lock.unlock();
-      halt_lane(lane, result.error().message);
+      // Its data are whole when something around it failed: then nothing need be rebuilt.
+      const bool outside = result.error().code == Code::kUnavailable;
+      halt_lane(lane, result.error().message,
+                outside ? "remove the cause and start again" : lane.consumer->repair());
       lock.lock();
     }
   }
@@ -199,9 +202,8 @@ std::vector<ConsumerInfo> Bus::consumers() const {
   std::vector<ConsumerInfo> infos;
   for (const auto& lane : lanes_) {
     std::lock_guard lock(lane->mutex);
-    const bool halted = lane->state == ConsumerState::kHalted;
     infos.push_back({std::string(lane->consumer->name()), lane->state, lane->consumer->position(),
-                     lane->problem, halted ? lane->consumer->repair() : ""});
+                     lane->problem, lane->repair});
   }
   return infos;
 }

@@ -72,7 +72,7 @@ class Bus {
   void run(Lane& lane);
   Result<> handle(Lane& lane, const Event& event);
   Result<> with_retries(Lane& lane, const std::function<Result<>()>& call);
-  void halt_lane(Lane& lane, std::string problem);
+  void halt_lane(Lane& lane, std::string problem, std::string repair);
 
   BusOptions options_;
   std::vector<std::unique_ptr<Lane>> lanes_;

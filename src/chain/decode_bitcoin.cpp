@@ -11,6 +11,7 @@ using codec::WireReader;
 constexpr std::size_t kHeaderBytes = 80;
 constexpr std::uint64_t kLeastInputBytes = 41, kLeastOutputBytes = 9, kLeastTxBytes = 60;
 constexpr std::uint64_t kMaxCoin = 2'100'000'000'000'000;  // satoshi that can ever exist
+constexpr std::string_view kUncommitted = "block: witness data without a commitment to it";
 constexpr std::uint8_t kCommitmentPrefix[] = {0x6a, 0x24, 0xaa, 0x21, 0xa9, 0xed};
 
 void read_inputs(WireReader& reader, Block& block, Tx& tx) {
@@ -117,14 +118,18 @@ Result<> verify_witness_commitment(const Block& block) {
   for (const Output& output : block.outputs_of(coinbase))
     if (output.address.size() >= 38 && equal(output.address.first(6), kCommitmentPrefix))
       commitment = output.address.subspan(6, 32);
-  if (commitment.empty()) {
-    for (const Tx& tx : block.txs)
-      if (tx.segwit)
-        return fail(Code::kInvalidInput, "block: witness data without a commitment to it");
-    return {};
-  }
-  // A block without any witness may carry the bytes of a commitment by accident (before segwit).
-  if (!coinbase.segwit) return {};
+  const bool any_segwit =
+      std::any_of(block.txs.begin(), block.txs.end(), [](const Tx& tx) { return tx.segwit; });
+  if (commitment.empty())
+    return any_segwit ? fail(Code::kInvalidInput, "{}", kUncommitted) : Result<>{};
+  // Before segwit a block may carry such bytes by accident; then nothing in it has a witness.
+  if (!coinbase.segwit)
+    return any_segwit ? fail(Code::kInvalidInput, "{}", kUncommitted) : Result<>{};
+  // The coinbase's witness is one item of 32 bytes, right before the lock time.
+  const ByteView nonce_item = coinbase.raw.last(4 + 34).first(34);
+  const bool one_item = coinbase.raw.size() == 4 + 2 + coinbase.core.size() + 34 + 4;
+  if (!one_item || nonce_item[0] != 1 || nonce_item[1] != 32)
+    return fail(Code::kInvalidInput, "block: the coinbase's witness is not one item of 32 bytes");
   thread_local Bytes hashes;
   hashes.assign(32, 0);
   for (std::size_t i = 1; i < block.txs.size(); ++i) {
@@ -133,7 +138,7 @@ Result<> verify_witness_commitment(const Block& block) {
   }
   bool mutated = false;
   const Hash256 root = merkle_root(hashes, mutated);
-  const ByteView nonce = coinbase.raw.last(4 + 32).first(32);
+  const ByteView nonce = nonce_item.subspan(2);
   crypto::Sha256 hasher;
   if (!equal(hasher.update(root.view()).update(nonce).finish_double().view(), commitment))
     return fail(Code::kInvalidInput, "block: witness commitment does not match its transactions");

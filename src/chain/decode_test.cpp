@@ -89,6 +89,45 @@ TEST_F(Genesis, ABlockBeyondTheBoundIsRefused) {
   EXPECT_EQ(decode_into(block, network_, huge).error().code, Code::kTooLarge);
 }
 
+// A block whose coinbase was stripped of its witness commits to nothing any more.
+TEST(WitnessCommitment, CoversEveryWitness) {
+  COFFER_REQUIRE_DATA_OR_SKIP(file, "bitcoin/regtest/kernel_regtest_blocks_1_to_206.hex");
+  const Network regtest = find_network("bitcoin", "regtest").value();
+  const Bytes text = read_file(file, 10u << 20).value();
+  std::string_view rest = as_text(text);
+  int changed = 0;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    std::string line(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    while (!line.empty() && std::isspace(static_cast<unsigned char>(line.back()))) line.pop_back();
+    if (line.empty()) continue;
+    const Bytes raw = from_hex(line).value();
+    const Block block = decode(regtest, raw).value();
+    const Tx& last = block.txs.back();
+    if (block.txs.size() < 2 || !last.segwit) continue;
+    const auto offset = [&](ByteView view) {
+      return static_cast<std::ptrdiff_t>(view.data() - block.raw.data());
+    };
+    Bytes flipped = raw;  // the last byte of the last witness
+    flipped[flipped.size() - 5] ^= 1;
+    EXPECT_FALSE(decode(regtest, flipped));
+    // Marker, flag and witness of the coinbase out; ids and merkle root stay.
+    const Tx& coinbase = block.txs.front();
+    const std::ptrdiff_t start = offset(coinbase.raw),
+                         core_end = offset(coinbase.core) +
+                                    static_cast<std::ptrdiff_t>(coinbase.core.size());
+    Bytes stripped = flipped;
+    stripped.erase(stripped.begin() + core_end,
+                   stripped.begin() + start + static_cast<std::ptrdiff_t>(coinbase.raw.size()) - 4);
+    stripped.erase(stripped.begin() + start + 4, stripped.begin() + start + 6);
+    EXPECT_EQ(decode(regtest, stripped).error().message,
+              "block: witness data without a commitment to it");
+    ++changed;
+  }
+  EXPECT_GT(changed, 0);
+}
+
 TEST(DecodeMutations, RandomDamageNeverCrashes) {
   COFFER_REQUIRE_DATA_OR_SKIP(directory, "cardano/pallas");
   const std::uint64_t seed = random_seed();

@@ -28,6 +28,9 @@ Result<> GroupedWriter::commit(const bus::Position& to) {
   held_blocks_ = 0;
   std::lock_guard lock(mutex_);
   if (result) committed_ = to;
+  // Blocks held back went with the batch: doing the last call again would pass them over.
+  else
+    result.error().retryable = false;
   position_ = committed_;
   return result;
 }

@@ -59,7 +59,7 @@ Result<chain::Point> DevnetSource::intersect(std::span<const chain::Point> point
 }
 
 std::optional<Step> DevnetSource::next_replayed() {
-  while (replay_) {
+  while (replay_ && !interrupted_) {
     Emission emission = replay_->next();
     const auto& best = live_.best();
     CHECK(emission.height <= best.size() + options_.chain.max_reorg_depth);
@@ -105,7 +105,7 @@ Result<Step> DevnetSource::next(int timeout_ms) {
   TRY(catch_up());
   if (auto step = next_replayed()) return std::move(*step);
   if (ready_.empty()) {
-    if (options_.stop_height != 0 && live_.best().size() > options_.stop_height) return Step(End{});
+    if (options_.stop_height && live_.best().size() > *options_.stop_height) return Step(End{});
     emit(live_.next());  // its mempool traffic comes at once, its block when it is due
   }
   if (std::holds_alternative<Forward>(ready_.front())) {
@@ -121,7 +121,7 @@ Result<Step> DevnetSource::next(int timeout_ms) {
 }
 
 std::optional<std::uint64_t> DevnetSource::tip_number() const {
-  return std::max({tip_.load(), options_.stop_height, options_.premine});
+  return std::max({tip_.load(), options_.stop_height.value_or(0), options_.premine});
 }
 
 void DevnetSource::interrupt() {

@@ -15,10 +15,11 @@ namespace coffer::feed {
 
 struct DevnetSourceOptions {
   DevnetOptions chain;
-  int block_interval_ms = 0;      // 0: no waiting
-  std::uint64_t premine = 0;      // blocks up to this height come without waiting
-  std::uint64_t stop_height = 0;  // End after the first block of this height; 0: never
-  chain::Point resume;            // the newest block that the reader has; Origin if none
+  int block_interval_ms = 0;  // 0: no waiting
+  std::uint64_t premine = 0;  // blocks up to this height come without waiting
+  // End after the first block of this height.
+  std::optional<std::uint64_t> stop_height = {};
+  chain::Point resume;  // the newest block that the reader has; Origin if none
   std::uint64_t resume_number = 0;
 };
 
