@@ -20,7 +20,10 @@ ByteView read_encoded_cbor(codec::CborReader& reader);
 // The predecessor's hash, or null.
 void read_prev(codec::CborReader& reader, Block& block);
 
-// A Byron or epoch-boundary block without its [era, …] wrapper; block.era tells which.
-void read_byron_block(codec::CborReader& reader, Block& block);
+// A Byron or epoch-boundary block without its [era, …] wrapper; block.era tells which. Returns the
+// header's proof of the body.
+ByteView read_byron_block(codec::CborReader& reader, Block& block);
+// Whether transactions and witnesses are what the proof says. Errors: kInvalidInput.
+Result<> verify_byron_body(const Block& block, ByteView body_proof);
 
 }  // namespace coffer::chain::detail

@@ -1,5 +1,8 @@
 // Byron blocks and epoch-boundary blocks, and the readers that later eras share with them.
+#include <bit>
+
 #include "chain/cardano_parts.h"
+#include "crypto/blake2b.h"
 
 namespace coffer::chain::detail {
 
@@ -73,13 +76,13 @@ void read_byron_tx(CborReader& reader, Block& block) {
 }  // namespace
 
 // header, body, extra. The boundary block's body names stake holders only.
-void read_byron_block(CborReader& reader, Block& block) {
+ByteView read_byron_block(CborReader& reader, Block& block) {
   auto parts = reader.begin_fixed(3);
   const std::size_t header = reader.offset();
   auto fields = reader.begin_fixed(5);
   reader.read_uint();  // protocol magic
   read_prev(reader, block);
-  reader.skip();  // body proof
+  const ByteView body_proof = reader.skip();
   block.epoch_boundary = block.era == kBoundaryEra;
   std::uint64_t slot_in_epoch = 0;
   if (block.epoch_boundary) {
@@ -124,6 +127,49 @@ void read_byron_block(CborReader& reader, Block& block) {
   }
   reader.skip();
   reader.end_fixed(parts);
+  return body_proof;
+}
+
+namespace {
+
+// A leaf is H(0 ‖ bytes), a node H(1 ‖ left ‖ right); the left half is the largest power of two
+// below the count. The depth is the logarithm of the count.
+Hash256 merkle_root(std::span<const Tx> txs) {
+  if (txs.empty()) return crypto::blake2b_256({});
+  crypto::Blake2b256 hasher;
+  if (txs.size() == 1) {
+    const std::uint8_t leaf = 0;
+    return hasher.update({&leaf, 1}).update(txs[0].raw).finish();
+  }
+  const std::size_t half = std::bit_floor(txs.size() - 1);
+  const Hash256 left = merkle_root(txs.first(half)), right = merkle_root(txs.subspan(half));
+  const std::uint8_t node = 1;
+  return hasher.update({&node, 1}).update(left.view()).update(right.view()).finish();
+}
+
+}  // namespace
+
+// [[count, merkle root, hash of all witnesses], …]; the other parts are not about transactions.
+Result<> verify_byron_body(const Block& block, ByteView body_proof) {
+  if (block.epoch_boundary) return {};
+  CborReader reader(body_proof);
+  auto parts = reader.begin_fixed(4);
+  auto proof = reader.begin_fixed(3);
+  const std::uint64_t count = reader.read_uint();
+  const ByteView root = reader.read_bytes(32), witnesses = reader.read_bytes(32);
+  reader.end_fixed(proof);
+  for (int i = 0; i < 3; ++i) reader.skip();
+  reader.end_fixed(parts);
+  if (!reader.ok()) return fail(reader.fault().to_error("body proof"));
+  crypto::Blake2b256 hasher;  // over the list as Byron writes it, of indefinite length
+  const std::uint8_t begin = 0x9f, end = 0xff;
+  hasher.update({&begin, 1});
+  for (const Tx& tx : block.txs) hasher.update(tx.witnesses);
+  hasher.update({&end, 1});
+  if (count != block.txs.size() || !equal(merkle_root(block.txs).view(), root) ||
+      !equal(hasher.finish().view(), witnesses))
+    return fail(Code::kInvalidInput, "block: body proof does not match its transactions");
+  return {};
 }
 
 }  // namespace coffer::chain::detail

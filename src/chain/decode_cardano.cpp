@@ -261,8 +261,9 @@ Result<> decode_cardano(Block& block, ByteView raw, DecodeOptions options) {
   if (era > kConwayEra) reader.fail_here("an era beyond Conway; a newer Coffer may know it");
   block.era = static_cast<std::uint8_t>(era);
   Segments segments;
+  ByteView body_proof;
   if (era <= kByronEra)
-    read_byron_block(reader, block);
+    body_proof = read_byron_block(reader, block);
   else
     read_shelley_block(reader, block, segments);
   reader.end_fixed(pair);
@@ -276,8 +277,8 @@ Result<> decode_cardano(Block& block, ByteView raw, DecodeOptions options) {
     hasher.update(prefix);
   }
   block.hash = hasher.update(block.header).finish();
-  if (options.verify && segments.count > 0) return verify_body_hash(segments);
-  return {};
+  if (!options.verify) return {};
+  return era <= kByronEra ? verify_byron_body(block, body_proof) : verify_body_hash(segments);
 }
 
 Result<> decode_cardano_tx(Block& block, ByteView raw, DecodeOptions options) {

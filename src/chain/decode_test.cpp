@@ -89,6 +89,25 @@ TEST_F(Genesis, ABlockBeyondTheBoundIsRefused) {
   EXPECT_EQ(decode_into(block, network_, huge).error().code, Code::kTooLarge);
 }
 
+TEST(ByronBody, IsCheckedAgainstItsProof) {
+  COFFER_REQUIRE_DATA_OR_SKIP(file, "cardano/pallas/byron2.block");
+  std::string hex(as_text(read_file(file, 10u << 20).value()));
+  while (!hex.empty() && std::isspace(static_cast<unsigned char>(hex.back()))) hex.pop_back();
+  Bytes raw = from_hex(hex).value();
+  const Network mainnet = find_network("cardano", "mainnet").value();
+  const Block block = decode(mainnet, raw).value();
+  ASSERT_FALSE(block.txs.empty());
+  const auto within = [&](ByteView view) {
+    return static_cast<std::size_t>(view.data() - block.raw.data()) + view.size() - 1;
+  };
+  for (const ByteView part :
+       {block.outputs_of(block.txs[0])[0].address.first(20), block.txs[0].witnesses.first(30)}) {
+    Bytes changed = raw;
+    changed[within(part)] ^= 1;
+    EXPECT_FALSE(decode(mainnet, changed));
+  }
+}
+
 // A block whose coinbase was stripped of its witness commits to nothing any more.
 TEST(WitnessCommitment, CoversEveryWitness) {
   COFFER_REQUIRE_DATA_OR_SKIP(file, "bitcoin/regtest/kernel_regtest_blocks_1_to_206.hex");
