@@ -1,15 +1,15 @@
-// Compares decoded blocks with what an independent implementation made of them (data/oracle).
-// Each function returns the first difference in words, or an empty string.
+// Compares what we make of a block with what an independent implementation made of it
+// (data/oracle).
 #pragma once
 
 #include <boost/json.hpp>
 #include <string>
 
-#include "chain/block.h"
-
 namespace coffer::oracle {
 
-std::string compare_cardano(const chain::Block& block, const boost::json::object& expected);
-std::string compare_bitcoin(const chain::Block& block, const boost::json::object& expected);
+// The first place where `got` is not what `expected` says, in words; empty if there is none. Fields
+// that only `got` has do not count.
+std::string first_difference(const boost::json::value& expected, const boost::json::value& got,
+                             const std::string& path = "");
 
 }  // namespace coffer::oracle

@@ -35,6 +35,12 @@ struct BenchArguments {
 };
 Result<> run_bench_decode(const Context& context, const BenchArguments& arguments);
 
+struct DecodeArguments {
+  std::string file;
+  std::uint64_t entry = 0;  // of a file with several blocks
+};
+Result<> run_decode(const Context& context, const DecodeArguments& arguments);
+
 // Parses the command line, runs the command, prints its error; the exit code.
 int run_main(int argc, char** argv);
 

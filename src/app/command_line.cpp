@@ -18,6 +18,7 @@ constexpr const char* kOverview =
     "  coffer sync --to 1000 --data /tmp/c            import 1,000 simulated blocks and stop\n"
     "  coffer status --data /tmp/c                    what is there, how far, is all well\n"
     "  coffer devnet write chain.dat --blocks 300     a simulated chain as a block file\n"
+    "  coffer decode --chain cardano block.hex        a block as JSON\n"
     "  coffer bench decode                            how fast blocks are decoded\n\n"
     "Exit codes: 0 success, 1 refused, 2 wrong usage, 3 something needed is not available.";
 
@@ -124,6 +125,15 @@ void add_tool_commands(CLI::App& app, Parsed& parsed) {
                   "blocks of abandoned branches too, in the order they came");
   write->callback(
       [&] { parsed.action = [](const Context& c) { return run_devnet_write(c, out); }; });
+
+  CLI::App* decode_block = app.add_subcommand("decode", "Print a block of either chain as JSON");
+  add_settings(*decode_block, parsed, {"chain", "network", "log."});
+  static DecodeArguments block;
+  decode_block->add_option("file", block.file, "raw, hex or blk-style blocks")->required();
+  decode_block->add_option("--entry", block.entry, "which block of the file, from 0")
+      ->capture_default_str();
+  decode_block->callback(
+      [&] { parsed.action = [](const Context& c) { return run_decode(c, block); }; });
 
   CLI::App* bench = app.add_subcommand("bench", "Measure this machine")->require_subcommand(1);
   CLI::App* decode = bench->add_subcommand("decode", "Decoding blocks, with and without hashing");

@@ -13,7 +13,8 @@ Result<> decode_into(Block& block, const Network& network, ByteView raw, DecodeO
   block.family = network.family;
   if (network.family == Family::kBitcoin) return detail::decode_bitcoin(block, raw, options);
   TRY(detail::decode_cardano(block, raw, options));
-  block.epoch = network.epoch_of(block.slot);
+  if (block.era > 1)
+    block.epoch = network.epoch_of(block.slot);  // Byron headers tell it themselves
   block.time_unix_s = network.time_of(block.slot);
   return {};
 }

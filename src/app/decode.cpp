@@ -1,0 +1,46 @@
+// coffer decode: a block as JSON.
+#include <cstdio>
+
+#include "app/command.h"
+#include "base/file.h"
+#include "chain/decode.h"
+#include "cli/block_json.h"
+#include "feed/block_file.h"
+
+namespace coffer::app {
+namespace {
+
+constexpr std::uint64_t kMaxFileBytes = 4ull << 30;
+
+// A blk file says by its magic which network it is of; otherwise the settings do.
+Result<chain::Network> network_of_file(const Config& config, ByteView data) {
+  if (config.chain == "bitcoin" && data.size() >= 4)
+    for (const char* name : {"mainnet", "testnet", "testnet4", "signet", "regtest"}) {
+      chain::Network network = TRY(chain::find_network("bitcoin", name));
+      if (equal(data.first(4), network.bitcoin.magic)) return network;
+    }
+  return chain::find_network(config.chain, config.network);
+}
+
+}  // namespace
+
+Result<> run_decode(const Context& context, const DecodeArguments& arguments) {
+  const Bytes data = TRY(read_file(arguments.file, kMaxFileBytes));
+  const chain::Network network = TRY(network_of_file(context.config, data));
+  std::vector<Bytes> blocks = TRY_IN(arguments.file, feed::split_blocks(network, data));
+  if (arguments.entry >= blocks.size())
+    return fail(Code::kNotFound, "{} has {} blocks; --entry counts from 0", arguments.file,
+                blocks.size());
+  Bytes& raw = blocks[arguments.entry];
+  chain::Block block;
+  const auto decoded = chain::decode_into(block, network, raw);
+  // A block whose commitments do not match is still shown, and says so.
+  if (!decoded)
+    TRY_IN(arguments.file,
+           chain::decode_into(block, network, raw, {.hash = true, .verify = false}));
+  std::printf("%s\n", cli::block_json(network, block, decoded.has_value()).c_str());
+  if (!decoded) return fail(Error(decoded.error()).in(arguments.file));
+  return {};
+}
+
+}  // namespace coffer::app

@@ -1,0 +1,288 @@
+#include "cli/block_json.h"
+
+#include "chain/address.h"
+#include "chain/script.h"
+#include "codec/cbor_reader.h"
+#include "crypto/blake2b.h"
+#include "crypto/sha256.h"
+#include "http/json.h"
+
+namespace coffer::cli {
+namespace {
+
+using chain::Block;
+using chain::Output;
+using chain::Tx;
+using codec::CborReader;
+using http::JsonWriter;
+
+void write_optional_address(JsonWriter& out, const chain::Network& network, ByteView raw) {
+  const auto text = chain::address_text(network, raw);
+  out.key("address_text");
+  if (text)
+    out.value(*text);
+  else
+    out.null();
+}
+
+// ---- Cardano ----
+
+constexpr std::string_view kEras[] = {"byron-ebb", "byron",  "shelley", "allegra",
+                                      "mary",      "alonzo", "babbage", "conway"};
+
+void write_inputs(JsonWriter& out, std::string_view name, std::span<const chain::Input> inputs) {
+  out.key(name).begin_array();
+  for (const chain::Input& input : inputs)
+    out.value(fmt::format("{}#{}", to_hex({input.tx, 32}), input.index));
+  out.end_array();
+}
+
+template <typename Rows>
+void write_assets(JsonWriter& out, std::string_view name, const Rows& rows) {
+  out.key(name).begin_array();
+  for (const auto& row : rows) {
+    out.begin_array();
+    out.value(to_hex({row.policy, 28}));
+    out.value(to_hex(row.name));
+    out.value(row.quantity);
+    out.end_array();
+  }
+  out.end_array();
+}
+
+// [language, script]: the hash is over the language's byte and the script.
+void write_script(JsonWriter& out, ByteView script_ref) {
+  CborReader reader(script_ref);
+  auto pair = reader.begin_fixed(2);
+  const std::uint64_t language = reader.read_uint();
+  const ByteView script = language == 0 ? reader.skip() : reader.read_bytes();
+  reader.end_fixed(pair);
+  if (!reader.ok()) return;
+  Bytes hashed = {static_cast<std::uint8_t>(language)};
+  append(hashed, script);
+  out.key("script_ref").begin_object();
+  out.key("lang").value(language);
+  out.key("len").value(static_cast<std::uint64_t>(script.size()));
+  out.key("hash").value(crypto::blake2b_224(hashed).hex());
+  out.end_object();
+}
+
+void write_output(JsonWriter& out, const chain::Network& network, const Block& block,
+                  const Output& output) {
+  out.begin_object();
+  out.key("form").value(block.era <= 1 ? "byron" : output.map_form ? "map" : "array");
+  out.key("address").value(to_hex(output.address));
+  write_optional_address(out, network, output.address);
+  out.key("lovelace").value(output.coin.value);
+  if (!output.datum_hash.empty()) out.key("datum_hash").value(to_hex(output.datum_hash));
+  if (!output.inline_datum.empty()) {
+    out.key("inline_datum_hash").value(crypto::blake2b_256(output.inline_datum).hex());
+    out.key("inline_datum_len").value(static_cast<std::uint64_t>(output.inline_datum.size()));
+  }
+  if (!output.script_ref.empty()) write_script(out, output.script_ref);
+  write_assets(out, "assets", block.assets_of(output));
+  out.end_object();
+}
+
+// What the decoder passes over because no store needs it.
+struct BodyExtras {
+  std::vector<std::uint64_t> keys;
+  std::vector<std::pair<std::string, std::uint64_t>> withdrawals;
+  std::uint64_t certificates = 0;
+};
+
+BodyExtras read_extras(ByteView body) {
+  BodyExtras extras;
+  CborReader reader(body);
+  for (auto items = reader.begin_map(); reader.next(items);) {
+    const std::uint64_t key = reader.read_uint();
+    extras.keys.push_back(key);
+    if (key == 4) {
+      reader.try_tag(258);
+      for (auto list = reader.begin_array(); reader.next(list); reader.skip())
+        ++extras.certificates;
+    } else if (key == 5) {
+      for (auto list = reader.begin_map(); reader.next(list);) {
+        std::string account = to_hex(reader.read_bytes());
+        extras.withdrawals.emplace_back(std::move(account), reader.read_uint());
+      }
+    } else {
+      reader.skip();
+    }
+  }
+  std::sort(extras.keys.begin(), extras.keys.end());
+  return extras;
+}
+
+void write_cardano_tx(JsonWriter& out, const chain::Network& network, const Block& block,
+                      const Tx& tx) {
+  out.begin_object();
+  out.key("hash").value(tx.id.hex());
+  out.key("body_len").value(static_cast<std::uint64_t>(tx.raw.size()));
+  write_inputs(out, "inputs", block.inputs_of(tx));
+  out.key("outputs").begin_array();
+  for (const Output& output : block.outputs_of(tx)) write_output(out, network, block, output);
+  out.end_array();
+  out.key("fee");
+  if (block.era > 1)
+    out.value(tx.fee.value);
+  else
+    out.null();
+  write_inputs(out, "collateral_inputs", block.collateral_of(tx));
+  out.key("collateral_return");
+  if (tx.collateral_return != chain::kNone)
+    write_output(out, network, block, block.outputs[tx.collateral_return]);
+  else
+    out.null();
+  out.key("total_collateral");
+  if (tx.has_total_collateral)
+    out.value(tx.total_collateral.value);
+  else
+    out.null();
+  write_inputs(out, "reference_inputs", block.reference_inputs_of(tx));
+  write_assets(out, "mint", block.minted_of(tx));
+  const BodyExtras extras = block.era > 1 ? read_extras(tx.raw) : BodyExtras{};
+  out.key("withdrawals").begin_array();
+  for (const auto& [account, lovelace] : extras.withdrawals) {
+    out.begin_array();
+    out.value(account);
+    out.value(lovelace);
+    out.end_array();
+  }
+  out.end_array();
+  out.key("n_certs").value(extras.certificates);
+  if (block.era > 1) {
+    out.key("body_keys").begin_array();
+    for (const std::uint64_t key : extras.keys) out.value(key);
+    out.end_array();
+  }
+  out.key("valid").value(tx.valid);
+  out.end_object();
+}
+
+void write_byron_facts(JsonWriter& out, const Block& block) {
+  CborReader header(block.header);
+  header.begin_fixed(5);
+  out.key("protocol_magic").value(header.read_uint());
+  out.key("epoch").value(block.epoch);
+  if (block.era == 1) out.key("slot_in_epoch").value(block.slot.value - block.epoch * 21'600);
+}
+
+std::string cardano_json(const chain::Network& network, const Block& block, bool verified) {
+  JsonWriter out;
+  out.begin_object();
+  out.key("era_tag").value(static_cast<std::uint64_t>(block.era));
+  out.key("era").value(kEras[block.era]);
+  out.key("size").value(static_cast<std::uint64_t>(block.raw.size()));
+  out.key("hash").value(block.hash.hex());
+  out.key("block_number").value(block.number.value);
+  out.key("slot").value(block.slot.value);
+  out.key("prev");
+  if (block.prev.is_zero())
+    out.null();
+  else
+    out.value(block.prev.hex());
+  if (block.era <= 1) write_byron_facts(out, block);
+  out.key("invalid").begin_array();
+  for (std::size_t i = 0; i < block.txs.size(); ++i)
+    if (!block.txs[i].valid) out.value(static_cast<std::uint64_t>(i));
+  out.end_array();
+  out.key("txs").begin_array();
+  for (const Tx& tx : block.txs) write_cardano_tx(out, network, block, tx);
+  out.end_array();
+  if (block.era > 1) out.key("body_hash_ok").value(verified);
+  if (block.era == 1) out.key("tx_merkle_ok").value(verified);
+  out.end_object();
+  return out.take();
+}
+
+// ---- Bitcoin ----
+
+// The target is stored as a byte of exponent and three of mantissa.
+bool meets_its_target(const Block& block) {
+  const std::uint32_t bits = load_le<std::uint32_t>(block.header.data() + 72);
+  const std::uint32_t exponent = bits >> 24, mantissa = bits & 0x7fffff;
+  if ((bits & 0x800000) != 0 || mantissa == 0 || exponent > 34) return false;
+  Hash256 target{};  // little-endian, as the hash is
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    const std::int64_t at = static_cast<std::int64_t>(exponent) - 3 + i;
+    const auto byte = static_cast<std::uint8_t>(mantissa >> (8 * i));
+    if (at >= 0 && at < 32)
+      target[static_cast<std::size_t>(at)] = byte;
+    else if (at >= 32 && byte != 0)
+      return false;
+  }
+  return !std::lexicographical_compare(target.rbegin(), target.rend(), block.hash.rbegin(),
+                                       block.hash.rend());
+}
+
+bool has_commitment(const Block& block) {
+  for (const Output& output : block.outputs_of(block.txs.front()))
+    if (output.address.size() >= 38 && to_hex(output.address.first(6)) == "6a24aa21a9ed")
+      return true;
+  return false;
+}
+
+void write_bitcoin_tx(JsonWriter& out, const chain::Network& network, const Block& block,
+                      const Tx& tx) {
+  const auto shown = [](const Hash256& hash) { return reversed(hash).hex(); };
+  out.begin_object();
+  out.key("txid").value(shown(tx.id));
+  out.key("wtxid").value(shown(tx.segwit ? crypto::sha256d(tx.raw) : tx.id));
+  out.key("in").begin_array();
+  for (const chain::Input& input : block.inputs_of(tx))
+    out.value(tx.coinbase ? "coinbase"
+                          : fmt::format("{}:{}", shown(Hash256::from(input.tx)), input.index));
+  out.end_array();
+  out.key("out").begin_array();
+  for (const Output& output : block.outputs_of(tx)) {
+    out.begin_array();
+    out.value(output.coin.value);
+    out.value(to_hex(output.address));
+    out.end_array();
+  }
+  out.end_array();
+  out.key("out_types").begin_array();
+  for (const Output& output : block.outputs_of(tx))
+    out.value(chain::to_string(chain::output_type(output.address)));
+  out.end_array();
+  out.key("out_addresses").begin_array();
+  for (const Output& output : block.outputs_of(tx)) {
+    if (const auto text = chain::address_text(network, output.address))
+      out.value(*text);
+    else
+      out.null();
+  }
+  out.end_array();
+  out.end_object();
+}
+
+std::string bitcoin_json(const chain::Network& network, const Block& block, bool verified) {
+  JsonWriter out;
+  out.begin_object();
+  out.key("hash").value(reversed(block.hash).hex());
+  out.key("prev").value(reversed(block.prev).hex());
+  out.key("time").value(static_cast<std::uint64_t>(block.time_unix_s));
+  out.key("size").value(static_cast<std::uint64_t>(block.raw.size()));
+  out.key("pow_ok").value(meets_its_target(block));
+  out.key("merkle_ok").value(verified);
+  out.key("witness_commit_ok");
+  if (has_commitment(block))
+    out.value(verified);
+  else
+    out.null();
+  out.key("txs").begin_array();
+  for (const Tx& tx : block.txs) write_bitcoin_tx(out, network, block, tx);
+  out.end_array();
+  out.end_object();
+  return out.take();
+}
+
+}  // namespace
+
+std::string block_json(const chain::Network& network, const Block& block, bool verified) {
+  return network.family == chain::Family::kBitcoin ? bitcoin_json(network, block, verified)
+                                                   : cardano_json(network, block, verified);
+}
+
+}  // namespace coffer::cli

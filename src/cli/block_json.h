@@ -1,0 +1,14 @@
+// A block as JSON, with the field names of the independent implementation that we are compared
+// with.
+#pragma once
+
+#include <string>
+
+#include "chain/network.h"
+
+namespace coffer::cli {
+
+// The block must be hashed. `verified` is whether its commitments were found to match.
+std::string block_json(const chain::Network& network, const chain::Block& block, bool verified);
+
+}  // namespace coffer::cli
