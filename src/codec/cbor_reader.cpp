@@ -161,7 +161,7 @@ CborItems CborReader::begin(std::uint8_t major, std::uint64_t bytes_per_item, co
     fail_at("nested too deeply", start);
     return {};
   }
-  return {head.value, head.indefinite};
+  return {head.value, head.indefinite, false};
 }
 
 CborItems CborReader::begin_array() {
@@ -172,7 +172,7 @@ CborItems CborReader::begin_map() {
 }
 
 bool CborReader::next(CborItems& items) {
-  if (fault_) return false;
+  if (fault_ || items.ended) return false;
   if (items.indefinite) {
     if (!break_is_next()) {
       if (at_ < data_.size()) return true;
@@ -184,6 +184,7 @@ bool CborReader::next(CborItems& items) {
     --items.left;
     return true;
   }
+  items.ended = true;
   --depth_;
   return false;
 }
@@ -268,7 +269,7 @@ ByteView CborReader::skip() {
           break;
       }
       if (nested) {
-        if (depth_ + height + 1 > limits::kMaxCborDepth)
+        if (height == limits::kMaxCborDepth || depth_ + height >= limits::kMaxCborDepth)
           fail_at("nested too deeply", item);
         else
           open[height++] = inner;

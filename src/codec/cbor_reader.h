@@ -28,6 +28,7 @@ enum class CborType : std::uint8_t {
 struct CborItems {
   std::uint64_t left = 0;
   bool indefinite = false;
+  bool ended = false;  // next() has answered false: it does so from then on
 };
 
 // Not thread-safe. No method allocates; each costs the bytes it consumes.

@@ -122,6 +122,23 @@ TEST(CborReader, BoundsDepth) {
   EXPECT_STREQ(walker.fault().what, "nested too deeply");
 }
 
+// Found by fuzzing: asking again after the end once moved the depth below zero and the bound with
+// it.
+TEST(CborReader, AContainerThatHasEndedStaysEnded) {
+  for (const char* text : {"8101", "9f01ff"}) {
+    Bytes data = hex(text);
+    data.insert(data.end(), 200, 0x81);  // what follows is nested too deeply
+    CborReader reader(data);
+    auto items = reader.begin_array();
+    ASSERT_TRUE(reader.next(items));
+    reader.read_uint();
+    for (int i = 0; i < 100; ++i) ASSERT_FALSE(reader.next(items));
+    EXPECT_EQ(reader.offset(), from_hex(text).value().size());
+    reader.skip();
+    EXPECT_STREQ(reader.fault().what, "nested too deeply");
+  }
+}
+
 TEST(CborReader, RefusesIntegersBeyond64Bits) {
   const Bytes low = hex("3bffffffffffffffff"), least = hex("3b7fffffffffffffff");
   CborReader reader(low);
