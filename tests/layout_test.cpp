@@ -36,7 +36,7 @@ const std::map<std::string, Names> kMayInclude = {
     {"http", {"base"}},
     {"bus", {"chain"}},
     {"chainstate", {"chain", "kv", "bus"}},
-    {"feed", {"chain", "bus"}},
+    {"feed", {"chain", "bus", "http"}},
     {"utxo", {"chain", "mmr", "kv", "bus", "retention"}},
     {"txstore", {"chain", "kv", "sql", "bus", "retention"}},
     {"wallet", {"chain", "sql", "bus", "retention"}},

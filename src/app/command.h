@@ -1,6 +1,7 @@
 // What the commands of the program share: settings, output, exit codes.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "app/config.h"
@@ -16,7 +17,7 @@ struct Context {
 
 // Each prints its result on stdout and returns an error instead of printing it.
 Result<> run_serve(const Context& context, bool demo);
-Result<> run_sync(const Context& context, std::uint64_t to_height);
+Result<> run_sync(const Context& context, std::optional<std::uint64_t> to_height);
 Result<> run_status(const Context& context);
 Result<> run_rebuild(const Context& context, const std::string& consumer);
 Result<> run_version(const Context& context);

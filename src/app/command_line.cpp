@@ -88,11 +88,11 @@ void add_store_commands(CLI::App& app, Parsed& parsed) {
   CLI::App* sync =
       app.add_subcommand("sync", "Import blocks from a source, with a progress bar, and stop");
   add_settings(*sync, parsed, kEverything);
-  static std::uint64_t to = 0;
-  sync->add_option("--to", to, "stop after the block of this height")
+  static std::optional<std::uint64_t> to;
+  sync->add_option("--to", to,
+                   "stop after the block of this height (default: the end of the source)")
       ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{10'000'000}))
-      ->type_name("N")
-      ->required();
+      ->type_name("N");
   sync->callback([&] { parsed.action = [](const Context& c) { return run_sync(c, to); }; });
 
   CLI::App* status =

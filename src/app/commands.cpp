@@ -132,13 +132,17 @@ Result<> run_serve(const Context& context, bool demo) {
   return followed;
 }
 
-Result<> run_sync(const Context& context, std::uint64_t to_height) {
+Result<> run_sync(const Context& context, std::optional<std::uint64_t> to_height) {
+  if (context.config.source == "devnet" && !to_height)
+    return fail(Code::kUsage, "a simulated chain has no end; say where to stop with --to");
   Signals signals;
   const Clock& clock = system_clock();
-  cli::ProgressBar bar({.label = "syncing", .unit = "blocks", .total = to_height + 1}, clock,
+  cli::ProgressBar bar({.label = "syncing", .unit = "blocks", .total = {}}, clock,
                        cli::stderr_output());
+  if (to_height) bar.set_total(*to_height + 1);
   NodeOptions options;
   options.stop_height = to_height;
+  options.one_shot = true;
   options.log_rollbacks = false;  // they would tear the progress line apart
   options.on_connected = [&](const chainstate::HeaderInfo& tip) {
     bar.update(tip.number.value + 1);

@@ -191,6 +191,8 @@ Result<bool> Follower::consume(BoundedQueue<Item>& queue) {
     const auto tip = chain_.tip();
     const auto source_tip = source_.tip_number();
     const bool at_tip = tip && source_tip && tip->number.value >= *source_tip;
+    if (options_.stop_number && tip && tip->number.value >= *options_.stop_number) return true;
+    if (options_.stop_at_tip && at_tip && std::holds_alternative<feed::Idle>(*item)) return true;
     std::lock_guard lock(mutex_);
     status_.mempool_transactions = mempool_.size();
     status_.state = at_tip ? FollowState::kFollowing : FollowState::kSyncing;

@@ -34,6 +34,8 @@ struct FollowerOptions {
   int first_pause_ms = 200;  // after a source fails; doubles up to the longest
   int longest_pause_ms = 10'000;
   bool log_rollbacks = true;
+  std::optional<std::uint64_t> stop_number = {};  // end after the block of this number
+  bool stop_at_tip = false;                       // end when the source has nothing more for now
   // For progress; called on the run() thread.
   std::function<void(const chainstate::HeaderInfo&)> on_connected = nullptr;
 };

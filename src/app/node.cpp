@@ -4,6 +4,7 @@
 
 #include "api/status_metrics.h"
 #include "app/devnet_setup.h"
+#include "app/make_source.h"
 #include "app/version.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -48,10 +49,13 @@ http::Options http_options(const HttpConfig& config) {
   return options;
 }
 
-Result<> check_source(const Config& config) {
-  TRY(chain::find_network(config.chain, config.network));
-  if (config.source != "devnet")  // the text may hold a password: not shown
-    return fail(Code::kUsage, "no such source; this version knows devnet");
+// Before anything is made: chain, network and source fit together.
+Result<> check_source(const Config& config, const Clock& clock) {
+  const chain::Network network = TRY(chain::find_network(config.chain, config.network));
+  if (config.source != "devnet") {
+    (void)TRY(make_source({config, network}, clock));
+    return {};
+  }
   if (config.network != "devnet")
     return fail(Code::kUsage, "the simulated chain is network devnet, not {}; drop --network",
                 config.network);
@@ -70,7 +74,7 @@ Node::Node(const Config& config, NodeOptions options, const Clock& clock)
 Result<std::unique_ptr<Node>> Node::open(const Config& config, NodeOptions options,
                                          const Clock& clock) {
   std::unique_ptr<Node> node(new Node(config, std::move(options), clock));
-  if (!node->options_.read_only) TRY(check_source(config));  // before anything is made
+  if (!node->options_.read_only) TRY(check_source(config, clock));
   if (!node->options_.read_only) TRY(make_directory(config.data_dir, 0700));
   if (config.network == "devnet")
     node->devnet_ = TRY(devnet_options(config, node->options_.paced, clock));
@@ -109,7 +113,7 @@ Result<> Node::open_stores() {
   return {};
 }
 
-Result<> Node::open_source() {
+std::unique_ptr<feed::Source> Node::open_devnet() const {
   feed::DevnetSourceOptions options;
   options.chain = devnet_;
   options.block_interval_ms =
@@ -120,11 +124,21 @@ Result<> Node::open_source() {
     options.resume = {tip->slot, tip->hash};
     options.resume_number = tip->number.value;
   }
-  source_ = std::make_unique<feed::DevnetSource>(options, clock_);
-  FollowerOptions follower_options;
-  follower_options.on_connected = options_.on_connected;
-  follower_options.log_rollbacks = options_.log_rollbacks;
-  follower_ = std::make_unique<Follower>(*source_, network_, *chain_, *bus_, follower_options);
+  return std::make_unique<feed::DevnetSource>(options, clock_);
+}
+
+Result<> Node::open_source() {
+  FollowerOptions options;
+  options.on_connected = options_.on_connected;
+  options.log_rollbacks = options_.log_rollbacks;
+  if (config_.source == "devnet") {
+    source_ = open_devnet();
+  } else {
+    source_ = TRY(make_source({config_, network_, !options_.one_shot}, clock_));
+    options.stop_number = options_.stop_height;
+    options.stop_at_tip = options_.one_shot;
+  }
+  follower_ = std::make_unique<Follower>(*source_, network_, *chain_, *bus_, options);
   return {};
 }
 

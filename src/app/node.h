@@ -18,7 +18,8 @@ namespace coffer::app {
 struct NodeOptions {
   bool read_only = false;  // only to look: no source, no server, beside a running one
   bool paced = false;      // a simulated chain takes its time, with today's block times
-  std::optional<std::uint64_t> stop_height = {};  // of a simulated chain; nothing: never
+  std::optional<std::uint64_t> stop_height = {};  // end after the block of this height
+  bool one_shot = false;  // end at the source's tip instead of waiting for more
   bool log_rollbacks = true;
   std::function<void(const chainstate::HeaderInfo&)> on_connected = nullptr;
 };
@@ -53,6 +54,7 @@ class Node {
   Node(const Config& config, NodeOptions options, const Clock& clock);
   Result<> open_stores();
   Result<> open_source();
+  std::unique_ptr<feed::Source> open_devnet() const;
   std::vector<std::string> not_ready(const api::Status& status) const;
 
   Config config_;

@@ -16,9 +16,10 @@ namespace {
 namespace beast_http = boost::beast::http;
 using ResponseParser = beast_http::response_parser<beast_http::string_body>;
 
-std::string request_bytes(Method method, const Url& url, const ClientOptions& options) {
-  std::string out = fmt::format("{} {} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", name(method),
-                                url.target, url.authority);
+std::string request_bytes(Method method, const Url& url, const ClientOptions& options,
+                          bool keep_alive) {
+  std::string out = fmt::format("{} {} HTTP/1.1\r\nHost: {}\r\nConnection: {}\r\n", name(method),
+                                url.target, url.authority, keep_alive ? "keep-alive" : "close");
   if (changes_state(method) || !options.body.empty())
     fmt::format_to(std::back_inserter(out), "Content-Length: {}\r\n", options.body.size());
   for (const Field& header : options.headers)
@@ -34,6 +35,9 @@ class Exchange {
       : url_(url),
         options_(options),
         deadline_(std::chrono::steady_clock::now() + options.timeout) {}
+
+  // For the next exchange on the same connection.
+  void restart_deadline() { deadline_ = std::chrono::steady_clock::now() + options_.timeout; }
 
   Result<> connect() {
     error_code error;
@@ -148,24 +152,13 @@ class Exchange {
 
   const Url& url_;
   const ClientOptions& options_;
-  const std::chrono::steady_clock::time_point deadline_;
+  std::chrono::steady_clock::time_point deadline_;
   asio::io_context io_{1};
   std::optional<Transport> transport_;
 };
 
-}  // namespace
-
-Result<Response> request(Method method, std::string_view url_text, const ClientOptions& options) {
-  Url url = TRY(parse_url(url_text));
-  Exchange exchange(url, options);
-  TRY(exchange.connect());
-  TRY(exchange.send(request_bytes(method, url, options)));
-  ResponseParser parser;
-  parser.eager(true);
-  parser.body_limit(options.max_body_bytes);
-  if (method == Method::kHead) parser.skip(true);
-  TRY(exchange.receive(parser));
-  exchange.close();
+// Takes what the parser holds.
+Response taken(ResponseParser& parser) {
   auto& message = parser.get();
   Response response;
   response.status = static_cast<int>(message.result_int());
@@ -174,6 +167,78 @@ Result<Response> request(Method method, std::string_view url_text, const ClientO
   if (auto type = find_header(response.headers, "Content-Type")) response.content_type = *type;
   response.body = std::move(message.body());
   return response;
+}
+
+}  // namespace
+
+Result<Response> request(Method method, std::string_view url_text, const ClientOptions& options) {
+  Url url = TRY(parse_url(url_text));
+  Exchange exchange(url, options);
+  TRY(exchange.connect());
+  TRY(exchange.send(request_bytes(method, url, options, false)));
+  ResponseParser parser;
+  parser.eager(true);
+  parser.body_limit(options.max_body_bytes);
+  if (method == Method::kHead) parser.skip(true);
+  TRY(exchange.receive(parser));
+  exchange.close();
+  return taken(parser);
+}
+
+struct Connection::Impl {
+  Url url;
+  ClientOptions options;
+  std::unique_ptr<Exchange> exchange;  // null while there is no connection
+
+  Result<Response> ask(const std::string& bytes, bool& answered) {
+    ResponseParser parser;
+    parser.eager(true);
+    parser.body_limit(options.max_body_bytes);
+    exchange->restart_deadline();
+    TRY(exchange->send(bytes));
+    auto received = exchange->receive(parser);
+    answered = parser.got_some();
+    if (!received) return fail(std::move(received).error());
+    if (!parser.keep_alive()) exchange.reset();
+    return taken(parser);
+  }
+};
+
+Connection::Connection(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Connection::Connection(Connection&&) noexcept = default;
+Connection& Connection::operator=(Connection&&) noexcept = default;
+Connection::~Connection() = default;
+
+Result<Connection> Connection::to(std::string_view url, ClientOptions options) {
+  auto impl = std::make_unique<Impl>();
+  impl->url = TRY(parse_url(url));
+  impl->options = std::move(options);
+  return Connection(std::move(impl));
+}
+
+void Connection::set_headers(Fields headers) {
+  impl_->options.headers = std::move(headers);
+}
+
+Result<Response> Connection::post(std::string body) {
+  impl_->options.body = std::move(body);
+  const std::string bytes = request_bytes(Method::kPost, impl_->url, impl_->options, true);
+  for (;;) {
+    const bool reused = impl_->exchange != nullptr;
+    if (!reused) {
+      impl_->exchange = std::make_unique<Exchange>(impl_->url, impl_->options);
+      if (auto connected = impl_->exchange->connect(); !connected) {
+        impl_->exchange.reset();
+        return fail(std::move(connected).error());
+      }
+    }
+    bool answered = false;
+    auto response = impl_->ask(bytes, answered);
+    if (response) return response;
+    impl_->exchange.reset();
+    // Only a server that hung up between requests is asked again.
+    if (!reused || answered || response.error().code != Code::kUnavailable) return response;
+  }
 }
 
 }  // namespace coffer::http

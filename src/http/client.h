@@ -1,8 +1,10 @@
-// A small blocking HTTP client: `coffer status` talks to its daemon, tests to the server.
+// A small blocking HTTP client: `coffer status` talks to its daemon, a feed to its node, tests to
+// the server.
 #pragma once
 
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -27,5 +29,28 @@ Result<Response> request(Method method, std::string_view url, const ClientOption
 inline Result<Response> get(std::string_view url, const ClientOptions& options = {}) {
   return request(Method::kGet, url, options);
 }
+
+// A connection to one server that stays open between requests, for clients that ask a lot.
+// Not thread-safe: one thread, one connection.
+class Connection {
+ public:
+  // Connects at the first request. The options hold for every request, but for their body.
+  // Errors: kInvalidInput (URL).
+  static Result<Connection> to(std::string_view url, ClientOptions options = {});
+  Connection(Connection&&) noexcept;
+  Connection& operator=(Connection&&) noexcept;
+  ~Connection();
+
+  // Sends `body` to the URL's own target. A connection that the server closed while it was idle is
+  // opened anew once, before anything was answered; any other failure closes it. Errors: as
+  // request().
+  Result<Response> post(std::string body);
+  void set_headers(Fields headers);
+
+ private:
+  struct Impl;
+  explicit Connection(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
 
 }  // namespace coffer::http

@@ -1,0 +1,219 @@
+#include "chain/genesis.h"
+
+#include <openssl/evp.h>
+
+#include <boost/json.hpp>
+#include <charconv>
+
+#include "base/check.h"
+#include "base/file.h"
+#include "codec/cbor_reader.h"
+#include "codec/cbor_writer.h"
+#include "crypto/base58.h"
+#include "crypto/blake2b.h"
+#include "crypto/crc32.h"
+
+namespace coffer::chain {
+namespace {
+
+namespace json = boost::json;
+using codec::CborReader;
+using codec::CborWriter;
+
+constexpr std::uint64_t kMaxGenesisBytes = 64u << 20;  // mainnet's has 1 MB
+constexpr std::uint64_t kMainnetMagic = 764824073;
+constexpr std::uint64_t kEncodedCborTag = 24;
+constexpr std::uint64_t kRedeemType = 2;
+constexpr std::uint64_t kMagicAttribute = 2;
+constexpr std::size_t kPublicKeyBytes = 32;
+
+Hash256 sha3_256(ByteView data) {
+  Hash256 hash;
+  unsigned size = 0;
+  CHECK(::EVP_Digest(data.data(), data.size(), hash.data(), &size, ::EVP_sha3_256(), nullptr) == 1);
+  CHECK(size == hash.size());
+  return hash;
+}
+
+Result<json::object> parse_object(ByteView text) {
+  if (text.size() > kMaxGenesisBytes)
+    return fail(Code::kTooLarge, "a genesis file of {} bytes", text.size());
+  boost::system::error_code error;
+  json::value value = json::parse(as_text(text), error);
+  if (error) return fail(Code::kInvalidInput, "not JSON: {}", error.message());
+  if (!value.is_object()) return fail(Code::kInvalidInput, "not a JSON object");
+  return std::move(value.as_object());
+}
+
+// The object under a name; an empty one if there is none.
+Result<json::object> section(const json::object& file, std::string_view name) {
+  const json::value* value = file.if_contains(name);
+  if (value == nullptr) return json::object{};
+  if (!value->is_object()) return fail(Code::kInvalidInput, "{} is not an object", name);
+  return value->as_object();
+}
+
+// Byron writes amounts as text, Shelley as numbers.
+Result<Amount> amount(const json::value& value) {
+  if (value.is_int64() && value.as_int64() >= 0)
+    return Amount(static_cast<std::uint64_t>(value.as_int64()));
+  if (value.is_uint64()) return Amount(value.as_uint64());
+  if (value.is_string()) {
+    const std::string_view text = value.as_string();
+    std::uint64_t number = 0;
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size() && !text.empty())
+      return Amount(number);
+  }
+  return fail(Code::kInvalidInput, "{} is not an amount", json::serialize(value));
+}
+
+int base64url_value(char c) {
+  if (c >= 'A' && c <= 'Z') return c - 'A';
+  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+  if (c >= '0' && c <= '9') return c - '0' + 52;
+  return c == '-' ? 62 : c == '_' ? 63 : -1;
+}
+
+// 32 bytes as 43 characters and an optional padding.
+Result<Bytes> decode_key(std::string_view text) {
+  if (text.ends_with('=')) text.remove_suffix(1);
+  Bytes key;
+  std::uint32_t bits = 0;
+  int held = 0;
+  for (const char c : text) {
+    const int value = base64url_value(c);
+    if (value < 0) return fail(Code::kInvalidInput, "not base64url");
+    bits = bits << 6 | static_cast<std::uint32_t>(value);
+    held += 6;
+    if (held < 8) continue;
+    held -= 8;
+    key.push_back(static_cast<std::uint8_t>(bits >> held));
+  }
+  const bool stray_bits = (bits & ((1u << held) - 1)) != 0;
+  if (text.size() != 43 || key.size() != kPublicKeyBytes || stray_bits)
+    return fail(Code::kInvalidInput, "not a key of {} bytes", kPublicKeyBytes);
+  return key;
+}
+
+GenesisUtxo utxo(Bytes address, Amount coin, GenesisKind kind) {
+  const Hash256 id = crypto::blake2b_256(address);
+  return {{id, 0}, std::move(address), coin, kind};
+}
+
+// Reads the entries of a section; `address_of` makes an address from an entry's name.
+template <typename AddressOf>
+Result<> read_entries(std::vector<GenesisUtxo>& to, const json::object& file, std::string_view name,
+                      GenesisKind kind, AddressOf address_of) {
+  const json::object entries = TRY(section(file, name));
+  for (const auto& [key, value] : entries) {
+    const auto context = [&] { return fmt::format("{}, entry {}", name, std::string_view(key)); };
+    Bytes address = TRY_IN(context(), address_of(std::string_view(key)));
+    const Amount coin = TRY_IN(context(), amount(value));
+    to.push_back(utxo(std::move(address), coin, kind));
+  }
+  return {};
+}
+
+Result<> put_in_order(std::vector<GenesisUtxo>& utxos) {
+  std::sort(utxos.begin(), utxos.end(),
+            [](const auto& a, const auto& b) { return a.outpoint < b.outpoint; });
+  const auto twice =
+      std::adjacent_find(utxos.begin(), utxos.end(),
+                         [](const auto& a, const auto& b) { return a.outpoint == b.outpoint; });
+  if (twice != utxos.end())
+    return fail(Code::kInvalidInput, "address {} stands there twice", to_hex(twice->address));
+  return {};
+}
+
+// The file's bytes; nothing if there is none.
+Result<std::optional<Bytes>> read_if_there(const std::filesystem::path& path) {
+  auto data = read_file(path, kMaxGenesisBytes);
+  if (data) return std::move(*data);
+  if (data.error().code == Code::kNotFound) return std::nullopt;
+  return fail(std::move(data).error());
+}
+
+}  // namespace
+
+Bytes redeem_address(ByteView public_key, std::uint64_t network_magic) {
+  CHECK(public_key.size() == kPublicKeyBytes);
+  Bytes attributes;
+  if (network_magic == kMainnetMagic) {
+    CborWriter(attributes).map(0);
+  } else {
+    Bytes magic;
+    CborWriter(magic).uint(network_magic);
+    CborWriter(attributes).map(1).uint(kMagicAttribute).bytes(magic);
+  }
+  Bytes spending;  // what may spend it: [type, [type, key], attributes]
+  CborWriter(spending).array(3).uint(kRedeemType).array(2).uint(kRedeemType).bytes(public_key);
+  CborWriter(spending).raw(attributes);
+  const Hash224 root = crypto::blake2b_224(sha3_256(spending).view());
+  Bytes payload;
+  CborWriter(payload).array(3).bytes(root.view()).raw(attributes).uint(kRedeemType);
+  Bytes address;
+  CborWriter(address).array(2).tag(kEncodedCborTag).bytes(payload).uint(crypto::crc32(payload));
+  return address;
+}
+
+bool is_redeem_address(ByteView address) {
+  CborReader reader(address);
+  auto outer = reader.begin_fixed(2);
+  if (!reader.try_tag(kEncodedCborTag)) return false;
+  const ByteView payload = reader.read_bytes();
+  reader.read_uint();
+  reader.end_fixed(outer);
+  CborReader inner(payload);
+  auto fields = inner.begin_fixed(3);
+  inner.read_bytes(28);
+  inner.skip();
+  const std::uint64_t type = inner.read_uint();
+  inner.end_fixed(fields);
+  return reader.ok() && reader.at_end() && inner.ok() && type == kRedeemType;
+}
+
+Result<std::vector<GenesisUtxo>> byron_genesis_utxos(ByteView text) {
+  const json::object file = TRY(parse_object(text));
+  const json::object constants = TRY(section(file, "protocolConsts"));
+  const json::value* magic = constants.if_contains("protocolMagic");
+  if (magic == nullptr) return fail(Code::kInvalidInput, "no protocolConsts.protocolMagic");
+  const std::uint64_t network_magic = TRY_IN("protocolMagic", amount(*magic)).value;
+  std::vector<GenesisUtxo> utxos;
+  const auto redeem = [&](std::string_view key) -> Result<Bytes> {
+    return redeem_address(TRY(decode_key(key)), network_magic);
+  };
+  TRY(read_entries(utxos, file, "avvmDistr", GenesisKind::kRedeem, redeem));
+  TRY(read_entries(utxos, file, "nonAvvmBalances", GenesisKind::kByronBalance,
+                   [](std::string_view address) { return crypto::base58_decode(address); }));
+  TRY(put_in_order(utxos));
+  return utxos;
+}
+
+Result<std::vector<GenesisUtxo>> shelley_genesis_utxos(ByteView text) {
+  const json::object file = TRY(parse_object(text));
+  std::vector<GenesisUtxo> utxos;
+  TRY(read_entries(utxos, file, "initialFunds", GenesisKind::kShelleyFunds,
+                   [](std::string_view address) { return from_hex(address); }));
+  TRY(put_in_order(utxos));
+  return utxos;
+}
+
+Result<std::vector<GenesisUtxo>> load_genesis_utxos(const std::filesystem::path& directory) {
+  const auto byron = directory / "byron-genesis.json", shelley = directory / "shelley-genesis.json";
+  const auto byron_text = TRY(read_if_there(byron))
+  , shelley_text = TRY(read_if_there(shelley));
+  if (!byron_text && !shelley_text)
+    return fail(Code::kNotFound, "neither {} nor {} is there", byron.string(), shelley.string());
+  std::vector<GenesisUtxo> utxos;
+  if (byron_text) utxos = TRY_IN(byron.string(), byron_genesis_utxos(*byron_text));
+  if (shelley_text) {
+    auto more = TRY_IN(shelley.string(), shelley_genesis_utxos(*shelley_text));
+    utxos.insert(utxos.end(), std::make_move_iterator(more.begin()),
+                 std::make_move_iterator(more.end()));
+  }
+  TRY(put_in_order(utxos));
+  return utxos;
+}
+
+}  // namespace coffer::chain

@@ -1,0 +1,215 @@
+#include "feed/blkdir_source.h"
+
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "chain/decode.h"
+
+namespace coffer::feed {
+namespace {
+
+constexpr std::uint64_t kFrameBytes = 8, kHeaderBytes = 80, kLeastBlockBytes = 81;
+constexpr std::uint64_t kSearchBytes = 1u << 20;
+constexpr std::int64_t kSettleNs = 2'000'000'000;  // coarser than any file system's timestamps
+constexpr std::uint64_t kNotFound = ~0ull;
+
+bool is_block_file_name(const std::string& name) {
+  return name.size() >= 12 && name.starts_with("blk") && name.ends_with(".dat") &&
+         std::all_of(name.begin() + 3, name.end() - 4, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+}  // namespace
+
+BlkDirSource::BlkDirSource(std::filesystem::path directory, const chain::Network& network,
+                           const Clock& clock, BlkDirOptions options)
+    : directory_(std::move(directory)),
+      network_(network),
+      clock_(clock),
+      options_(options),
+      files_(network),
+      index_(network) {}
+
+std::string BlkDirSource::describe() const {
+  return "blocks directory " + directory_.string();
+}
+
+Result<> BlkDirSource::read_key() {
+  if (key_known_) return {};
+  auto key = read_file(directory_ / "xor.dat", 64);
+  if (!key && key.error().code != Code::kNotFound) return fail(std::move(key).error());
+  if (key && key->size() != 8)
+    return fail(Code::kInvalidInput, "{} has {} bytes where a key has 8",
+                (directory_ / "xor.dat").string(), key->size());
+  if (key) files_.set_key(std::move(*key));
+  key_known_ = true;
+  return {};
+}
+
+Result<> BlkDirSource::find_files() {
+  std::error_code error;
+  std::filesystem::directory_iterator it(directory_, error), end;
+  for (; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (is_block_file_name(name) && !progress_.contains(name))
+      progress_[name].file = files_.add(it->path());
+  }
+  if (error)
+    return fail(Code::kUnavailable, "cannot list {}: {}", directory_.string(), error.message());
+  if (progress_.empty())
+    return fail(Code::kInvalidInput,
+                "no blk00000.dat or later in {}; give the directory 'blocks' of Bitcoin Core",
+                directory_.string());
+  return {};
+}
+
+// The next magic in the file from the offset on. Core leaves rubbish where it was cut off.
+Result<std::uint64_t> BlkDirSource::find_magic(std::uint32_t file, std::uint64_t offset) {
+  const ByteView magic(network_.bitcoin.magic);
+  for (;;) {
+    const Bytes part = TRY(files_.read(file, offset, kSearchBytes));
+    auto found = std::search(part.begin(), part.end(), magic.begin(), magic.end());
+    if (found != part.end()) return offset + static_cast<std::uint64_t>(found - part.begin());
+    if (part.size() < kSearchBytes) return kNotFound;
+    offset += part.size() - 3;
+  }
+}
+
+Result<std::uint64_t> BlkDirSource::whole_block_at(Progress& progress) {
+  const ByteView magic(network_.bitcoin.magic);
+  for (std::uint64_t at = progress.offset;;) {
+    // Preallocated room is zeros on disk, key or not.
+    const Bytes stored = TRY(files_.read(progress.file, at, kFrameBytes, true));
+    if (stored.size() < kFrameBytes || load_le<std::uint64_t>(stored.data()) == 0) return 0;
+    const Bytes frame = TRY(files_.read(progress.file, at, kFrameBytes));
+    const std::uint64_t size = load_le<std::uint32_t>(frame.data() + 4);
+    if (equal(ByteView(frame).first(4), magic) && size >= kLeastBlockBytes &&
+        size <= limits::kMaxBlockBytes) {
+      // A frame right behind it proves that Core finished this one; else its content has to.
+      bool whole = equal(TRY(files_.read(progress.file, at + kFrameBytes + size, 4)), magic);
+      if (!whole) {
+        const Bytes raw = TRY(files_.read(progress.file, at + kFrameBytes, size));
+        chain::Block block;
+        whole = raw.size() == size && chain::decode_into(block, network_, raw).has_value();
+      }
+      if (whole) progress.offset = at;
+      return whole ? size : 0;  // Core goes on with it, or writes over it after a crash
+    }
+    if (progress.warned_at != at)
+      log::warn("not a block; looking further", {{"at", files_.where(progress.file, at)}});
+    progress.warned_at = at;
+    at = TRY(find_magic(progress.file, at + 1));
+    if (at == kNotFound) return 0;
+  }
+}
+
+Result<> BlkDirSource::read_new_blocks(Progress& progress) {
+  while (!interrupted_) {
+    const std::uint64_t size = TRY(whole_block_at(progress));
+    if (size == 0) return {};
+    const std::uint64_t body = progress.offset + kFrameBytes;
+    const Bytes header = TRY(files_.read(progress.file, body, kHeaderBytes));
+    IndexedBlock block = TRY_IN(files_.where(progress.file, body), read_header(network_, header));
+    block.place = {progress.file, static_cast<std::uint32_t>(size), body};
+    TRY(index_.add(std::move(block)));
+    progress.offset = body + size;
+  }
+  return fail(Code::kCancelled, "stopping");
+}
+
+Result<> BlkDirSource::poll() {
+  TRY(read_key());
+  TRY(find_files());
+  for (auto& [name, progress] : progress_) {
+    struct stat status;
+    // A file that a pruning node removed has nothing new.
+    if (::stat(files_.path(progress.file).c_str(), &status) != 0) continue;
+    const auto size = static_cast<std::uint64_t>(status.st_size);
+    const std::int64_t mtime_ns = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
+    if (progress.settled && size == progress.seen_size && mtime_ns == progress.seen_mtime_ns)
+      continue;
+    TRY(read_new_blocks(progress));
+    progress.seen_size = size;
+    progress.seen_mtime_ns = mtime_ns;
+    progress.settled = clock_.unix_ms() * 1'000'000 - mtime_ns > kSettleNs;
+  }
+  if (!index_.best().empty()) {
+    tip_ = index_[index_.best().back()].number;
+    tip_known_ = true;
+  }
+  next_poll_steady_ms_ = clock_.steady_ms() + options_.poll_ms;
+  return {};
+}
+
+Result<chain::Point> BlkDirSource::intersect(std::span<const chain::Point> points) {
+  TRY(poll());
+  served_ = BlockIndex::kNoBlock;
+  for (const chain::Point& point : points) {
+    if (!index_.find_on_best(point.hash) && !index_.anchor(point)) continue;
+    served_ = *index_.find_on_best(point.hash);
+    tip_ = index_[index_.best().back()].number;
+    tip_known_ = true;
+    return point;
+  }
+  const auto waiting = index_.first_waiting();
+  const bool starts_late =
+      index_.best().empty() ? waiting.has_value() : index_[index_.best().front()].place.size == 0;
+  if (!starts_late) return chain::Point::origin();
+  const IndexedBlock& block =
+      waiting ? index_[*waiting]
+              : index_[index_.best()[std::min<std::size_t>(1, index_.best().size() - 1)]];
+  return fail(Code::kInvalidInput,
+              "block {} is missing: block {} at {} follows it; is the node pruned, or of another "
+              "network?",
+              chain::display(network_.family, block.prev),
+              chain::display(network_.family, block.hash),
+              files_.where(block.place.file, block.place.offset));
+}
+
+Result<std::optional<Step>> BlkDirSource::ready_step() {
+  const auto& best = index_.best();
+  if (best.empty()) return std::nullopt;
+  if (served_ != BlockIndex::kNoBlock && !index_.on_best(served_)) {
+    while (served_ != BlockIndex::kNoBlock && !index_.on_best(served_))
+      served_ = index_[served_].parent;
+    const bool shared = served_ != BlockIndex::kNoBlock;
+    return Step(Backward{shared ? index_.point(served_) : chain::Point::origin()});
+  }
+  const std::size_t at = served_ == BlockIndex::kNoBlock ? 0 : index_[served_].position + 1;
+  if (at == best.size()) return std::nullopt;
+  Bytes raw = TRY(files_.read_block(index_[best[at]]));
+  served_ = best[at];
+  return Step(Forward{std::move(raw)});
+}
+
+Result<Step> BlkDirSource::next(int timeout_ms) {
+  if (interrupted_) return fail(Code::kCancelled, "stopping");
+  // Also in the middle of catching up: a branch may have changed by then.
+  if (clock_.steady_ms() >= next_poll_steady_ms_) TRY(poll());
+  if (auto step = TRY(ready_step())) return std::move(*step);
+  if (!options_.follow) return Step(End{});
+  const std::int64_t wait_ms =
+      std::min<std::int64_t>(timeout_ms, next_poll_steady_ms_ - clock_.steady_ms());
+  if (wait_ms > 0) {
+    std::unique_lock lock(mutex_);
+    wake_.wait_for(lock, std::chrono::milliseconds(wait_ms), [&] { return interrupted_.load(); });
+  }
+  if (interrupted_) return fail(Code::kCancelled, "stopping");
+  if (clock_.steady_ms() >= next_poll_steady_ms_) TRY(poll());
+  if (auto step = TRY(ready_step())) return std::move(*step);
+  return Step(Idle{});
+}
+
+std::optional<std::uint64_t> BlkDirSource::tip_number() const {
+  if (!tip_known_) return std::nullopt;
+  return tip_.load();
+}
+
+void BlkDirSource::interrupt() {
+  std::lock_guard lock(mutex_);
+  interrupted_ = true;
+  wake_.notify_all();
+}
+
+}  // namespace coffer::feed

@@ -1,0 +1,80 @@
+#include "feed/block_index.h"
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "feed/devnet_chain.h"
+
+namespace coffer::feed {
+namespace {
+
+TEST(Work, IsWhatBitcoinCounts) {
+  // Difficulty 1 is 2^32 + 2^16 + 1 hashes; regtest's target is half of all numbers.
+  EXPECT_EQ(work_of_bits(0x1d00ffff), Work::of(0x100010001));
+  EXPECT_EQ(work_of_bits(0x207fffff), Work::of(2));
+  EXPECT_EQ(work_of_bits(0x03000001), (Work{{1ull << 63, 0, 0, 0}}));  // target 1
+  EXPECT_EQ(work_of_bits(0x1b0404cb), Work::of(0x3fb3ab764c00));       // difficulty 16,307
+  for (std::uint32_t bad : {0u, 0x1d80ffffu, 0x22010000u, 0xff123456u, 0x01000000u})
+    EXPECT_EQ(work_of_bits(bad), Work{}) << bad;
+}
+
+TEST(Work, CarriesAcrossWords) {
+  Work work{{0, 0, ~0ull, ~0ull}};
+  work += Work::of(1);
+  EXPECT_EQ(work, (Work{{0, 1, 0, 0}}));
+  EXPECT_LT(Work::of(~0ull), work);
+}
+
+class Index : public testing::TestWithParam<chain::Family> {
+ protected:
+  const bool bitcoin_ = GetParam() == chain::Family::kBitcoin;
+  const chain::Network network_ =
+      chain::find_network(bitcoin_ ? "bitcoin" : "cardano", "devnet").value();
+};
+
+TEST_P(Index, FindsTheBestChainInAnyOrder) {
+  DevnetChain devnet({.family = GetParam(), .seed = 5, .reorg_every = 8});
+  std::vector<IndexedBlock> blocks;
+  for (int i = 0; i < 300; ++i)
+    blocks.push_back(read_header(network_, devnet.next().block).value());
+  Rng rng(1);
+  std::optional<Work> weight;
+  for (int round = 0; round < 20; ++round) {
+    std::shuffle(blocks.begin(), blocks.end(), rng);
+    BlockIndex index(network_);
+    for (const IndexedBlock& block : blocks) ASSERT_TRUE(index.add(block));
+    ASSERT_FALSE(index.first_waiting());
+    const auto& best = index.best();
+    for (std::size_t i = 0; i < best.size(); ++i) {
+      EXPECT_EQ(index[best[i]].position, i);
+      if (i == 0) continue;
+      ASSERT_EQ(index[best[i]].prev, index[best[i - 1]].hash);
+    }
+    for (std::uint32_t id = 0; id < index.size(); ++id)
+      EXPECT_FALSE(index[best.back()].weight < index[id].weight);
+    if (!weight) weight = index[best.back()].weight;
+    EXPECT_EQ(*weight, index[best.back()].weight);
+    EXPECT_LT(best.size(), blocks.size()) << "no stale branch in the test";
+  }
+}
+
+TEST_P(Index, NamesWhatIsMissingAndTakesAnAnchor) {
+  DevnetChain devnet({.family = GetParam(), .seed = 5, .reorg_every = 0});
+  std::vector<IndexedBlock> blocks;
+  for (int i = 0; i < 20; ++i) blocks.push_back(read_header(network_, devnet.next().block).value());
+  BlockIndex index(network_);
+  for (std::size_t i = 10; i < 20; ++i) ASSERT_TRUE(index.add(blocks[i]));
+  ASSERT_TRUE(index.best().empty());
+  EXPECT_EQ(index[*index.first_waiting()].prev, blocks[9].hash);
+  EXPECT_FALSE(index.anchor({Slot(3), blocks[3].hash}));
+  ASSERT_TRUE(index.anchor({Slot(9), blocks[9].hash}));
+  EXPECT_FALSE(index.first_waiting());
+  EXPECT_EQ(index.best().size(), 11u);
+  EXPECT_EQ(index[index.best().back()].number, blocks[19].number + (bitcoin_ ? 19 : 0));
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, Index,
+                         testing::Values(chain::Family::kBitcoin, chain::Family::kCardano));
+
+}  // namespace
+}  // namespace coffer::feed

@@ -1,0 +1,107 @@
+#include "feed/file_source.h"
+
+#include "feed/devnet_flavour.h"
+#include "feed/file_source_scan.h"
+
+namespace coffer::feed {
+namespace {
+
+constexpr std::uint32_t kBuiltIn = ~0u;  // the file of a block that is in no file
+
+Result<std::vector<std::filesystem::path>> files_at(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) return std::vector{path};
+  std::vector<std::filesystem::path> found;
+  std::filesystem::directory_iterator it(path, error), end;
+  for (; !error && it != end; it.increment(error)) {
+    const bool hidden = it->path().filename().string().starts_with('.');
+    std::error_code ignored;
+    if (!hidden && it->is_regular_file(ignored)) found.push_back(it->path());
+  }
+  if (error) return fail(Code::kUnavailable, "cannot list {}: {}", path.string(), error.message());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace
+
+FileSource::FileSource(std::filesystem::path path, const chain::Network& network)
+    : path_(std::move(path)), network_(network), files_(network), index_(network) {}
+
+std::string FileSource::describe() const {
+  return "file " + path_.string();
+}
+
+Result<> FileSource::scan() {
+  if (scanned_) return {};
+  for (auto& path : TRY(files_at(path_))) {
+    const std::uint32_t file = files_.add(std::move(path));
+    TRY(scan_block_file(network_, files_, file, index_, interrupted_));
+  }
+  if (index_.size() == 0) return fail(Code::kInvalidInput, "no block in {}", path_.string());
+  // Nodes have the first block built in, so what people export often starts after it.
+  if (network_.family == chain::Family::kBitcoin && index_.awaits(network_.genesis)) {
+    auto genesis = make_bitcoin_flavour()->genesis_block();
+    if (genesis && genesis->hash == network_.genesis) {
+      IndexedBlock block = TRY(read_header(network_, genesis->raw));
+      block.place.file = kBuiltIn;
+      genesis_ = std::move(genesis->raw);
+      TRY(index_.add(std::move(block)));
+    }
+  }
+  scanned_ = true;
+  return {};
+}
+
+Result<> FileSource::check_complete() const {
+  const auto waiting = index_.first_waiting();
+  if (!waiting) return {};
+  const IndexedBlock& block = index_[*waiting];
+  return fail(Code::kInvalidInput, "block {} is missing: block {} at {} follows it",
+              chain::display(network_.family, block.prev),
+              chain::display(network_.family, block.hash),
+              files_.where(block.place.file, block.place.offset));
+}
+
+Result<chain::Point> FileSource::intersect(std::span<const chain::Point> points) {
+  TRY(scan());
+  for (const chain::Point& point : points) {
+    if (!index_.find_on_best(point.hash) && !index_.anchor(point)) continue;
+    TRY(check_complete());
+    return start_at(index_[*index_.find_on_best(point.hash)].position + 1, point);
+  }
+  TRY(check_complete());
+  const IndexedBlock& first = index_[index_.best().front()];
+  if (first.place.size == 0 && first.place.file != kBuiltIn)
+    return fail(Code::kInvalidInput, "{} starts after block {}, which the reader no longer has",
+                describe(), chain::display(network_.family, first.hash));
+  return start_at(0, chain::Point::origin());
+}
+
+chain::Point FileSource::start_at(std::size_t position, const chain::Point& met) {
+  at_ = position;
+  tip_ = index_[index_.best().back()].number;
+  tip_known_ = true;
+  return met;
+}
+
+Result<Step> FileSource::next(int) {
+  if (interrupted_) return fail(Code::kCancelled, "stopping");
+  if (!tip_known_) TRY(intersect({}));
+  if (at_ == index_.best().size()) return Step(End{});
+  const IndexedBlock& block = index_[index_.best()[at_]];
+  Bytes raw = block.place.file == kBuiltIn ? genesis_ : TRY(files_.read_block(block));
+  ++at_;
+  return Step(Forward{std::move(raw)});
+}
+
+std::optional<std::uint64_t> FileSource::tip_number() const {
+  if (!tip_known_) return std::nullopt;
+  return tip_.load();
+}
+
+void FileSource::interrupt() {
+  interrupted_ = true;
+}
+
+}  // namespace coffer::feed

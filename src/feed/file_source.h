@@ -1,0 +1,44 @@
+// Block files as a source: one file or a directory of them, blocks in any order and any format,
+// served in chain order. Invariant: only headers are in memory; bodies are read when served.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+
+#include "feed/file_source_reader.h"
+#include "feed/source.h"
+
+namespace coffer::feed {
+
+class FileSource final : public Source {
+ public:
+  // Looks at nothing yet: the first intersect() or next() reads all headers.
+  FileSource(std::filesystem::path path, const chain::Network& network);
+
+  std::string describe() const override;
+  // A set that lacks the chain's first blocks is taken if it goes on after one of the points.
+  // Errors: kInvalidInput naming file and offset, or the block that is missing; kNotFound.
+  Result<chain::Point> intersect(std::span<const chain::Point> points) override;
+  // Forward, then End. Never waits.
+  Result<Step> next(int timeout_ms) override;
+  std::optional<std::uint64_t> tip_number() const override;
+  void interrupt() override;
+
+ private:
+  Result<> scan();
+  Result<> check_complete() const;
+  chain::Point start_at(std::size_t position, const chain::Point& met);
+
+  const std::filesystem::path path_;
+  const chain::Network network_;
+  BlockFiles files_;
+  BlockIndex index_;
+  bool scanned_ = false;
+  std::size_t at_ = 0;  // the next block to serve, on the best chain
+  Bytes genesis_;       // served when the files start after it and we know it by heart
+  std::atomic<std::uint64_t> tip_{0};
+  std::atomic<bool> tip_known_{false};
+  std::atomic<bool> interrupted_{false};
+};
+
+}  // namespace coffer::feed

@@ -1,0 +1,397 @@
+// The immutable database as a source, on real chunks, damaged ones, and all kinds of damage.
+#include "feed/immutable_source.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <thread>
+
+#include "base/file.h"
+#include "base/random.h"
+#include "base/temp_dir.h"
+#include "base/test_data.h"
+#include "crypto/crc32.h"
+
+namespace coffer::feed {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What a command prints.
+std::string output_of(const std::string& command) {
+  std::string text;
+  std::FILE* pipe = ::popen(command.c_str(), "r");
+  if (pipe == nullptr) return text;
+  char buffer[1 << 16];
+  for (std::size_t got; (got = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;)
+    text.append(buffer, got);
+  EXPECT_EQ(::pclose(pipe), 0) << command;
+  return text;
+}
+
+struct Expected {
+  std::uint64_t number = 0, slot = 0;
+  std::string hash;
+};
+
+std::string field(const std::string& line, const std::string& name) {
+  const std::size_t at = line.find("\"" + name + "\":");
+  if (at == std::string::npos) return "";
+  const std::size_t from = at + name.size() + 3 + (line[at + name.size() + 3] == '"' ? 1 : 0);
+  return line.substr(from, line.find_first_of(",\"}", from) - from);
+}
+
+// [number, slot, "hash", …] of the blocks that have transactions.
+std::vector<Expected> preview_oracle(const fs::path& file) {
+  std::istringstream lines(output_of("zcat '" + file.string() + "'"));
+  std::vector<Expected> all;
+  for (std::string line; std::getline(lines, line);) {
+    Expected one;
+    char hash[65] = {};
+    if (std::sscanf(line.c_str(), "[%lu,%lu,\"%64[0-9a-f]\"", &one.number, &one.slot, hash) != 3)
+      continue;
+    one.hash = hash;
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+// One object a line.
+std::vector<Expected> chunk_oracle(const fs::path& file) {
+  std::istringstream lines(output_of("zcat '" + file.string() + "'"));
+  std::vector<Expected> all;
+  for (std::string line; std::getline(lines, line);)
+    all.push_back({std::stoull(field(line, "block_number")), std::stoull(field(line, "slot")),
+                   field(line, "hash")});
+  return all;
+}
+
+chain::Network network(const char* name) {
+  return chain::find_network("cardano", name).value();
+}
+
+void copy_chunk(const fs::path& from, const std::string& number, const fs::path& to) {
+  for (const char* extension : {".chunk", ".primary", ".secondary"}) {
+    fs::copy_file(from / (number + extension), to / (number + extension));
+    fs::permissions(to / (number + extension), fs::perms::owner_write, fs::perm_options::add);
+  }
+}
+
+struct Walked {
+  std::vector<chain::Point> points;
+  std::vector<std::uint64_t> numbers;
+  std::optional<Error> error;
+};
+
+// From wherever the source stands to its end, each block decoded in full.
+Walked walk(ImmutableSource& source, const chain::Network& net) {
+  Walked walked;
+  chain::Block block;
+  for (;;) {
+    auto step = source.next(0);
+    if (!step) {
+      walked.error = step.error();
+      return walked;
+    }
+    if (!std::holds_alternative<Forward>(*step)) return walked;
+    auto decoded = chain::decode_into(block, net, std::get<Forward>(*step).raw);
+    EXPECT_TRUE(decoded) << decoded.error().message;
+    if (!decoded) return walked;
+    walked.points.push_back(block.point());
+    walked.numbers.push_back(block.number.value);
+  }
+}
+Walked walk_all(const fs::path& directory, const chain::Network& net) {
+  ImmutableSource source({.directory = directory, .network = net});
+  auto met = source.intersect({});
+  if (!met) return {{}, {}, met.error()};
+  return walk(source, net);
+}
+
+TEST(Immutable, TheWholePreviewChainIsWhatTheOracleSays) {
+  COFFER_REQUIRE_DATA_OR_SKIP(archive, "cardano/preview/immutable-00000-00275.tar.xz");
+  COFFER_REQUIRE_DATA_OR_SKIP(oracle, "oracle/preview/preview-blocks.jsonl.gz");
+  TempDir dir;
+  output_of("tar -C '" + dir.path().string() + "' -xf '" + archive.string() + "'");
+  const chain::Network net = network("preview");
+  ImmutableSource source({.directory = dir.path(), .network = net});
+  ASSERT_TRUE(source.intersect({}).value().is_origin());
+  EXPECT_EQ(source.tip_number(), 54'294u);
+  const Walked all = walk(source, net);
+  ASSERT_FALSE(all.error) << all.error->message;
+  ASSERT_EQ(all.points.size(), 54'295u);
+  for (std::size_t i = 0; i < all.numbers.size(); ++i) ASSERT_EQ(all.numbers[i], i);
+  const std::vector<Expected> expected = preview_oracle(oracle);
+  ASSERT_GT(expected.size(), 1'000u);
+  for (const Expected& one : expected) {
+    ASSERT_EQ(all.points[one.number].hash.hex(), one.hash) << "block " << one.number;
+    ASSERT_EQ(all.points[one.number].slot.value, one.slot) << "block " << one.number;
+  }
+  // Any block is a place to go on from; one that is not there is passed over.
+  Rng rng(7);
+  for (int i = 0; i < 100; ++i) {
+    const std::size_t at = i == 0 ? all.points.size() - 1 : rng.below(all.points.size());
+    chain::Point foreign = all.points[at];
+    foreign.hash[0] ^= 1;
+    const chain::Point points[] = {foreign, all.points[at]};
+    ASSERT_EQ(source.intersect(points).value(), all.points[at]) << "block " << at;
+    const Step step = source.next(0).value();
+    if (at + 1 == all.points.size()) {
+      EXPECT_TRUE(std::holds_alternative<End>(step));
+      continue;
+    }
+    const chain::Block after = chain::decode(net, std::get<Forward>(step).raw).value();
+    ASSERT_EQ(after.point(), all.points[at + 1]);
+  }
+}
+
+TEST(Immutable, PreprodChunksAreWhatTheOracleSays) {
+  COFFER_REQUIRE_DATA_OR_SKIP(data, "cardano/pallas");
+  COFFER_REQUIRE_DATA_OR_SKIP(oracles, "oracle/cardano");
+  for (const std::string number : {"01285", "01836"}) {
+    TempDir dir;
+    copy_chunk(data, number, dir.path());
+    const Walked all = walk_all(dir.path(), network("preprod"));
+    ASSERT_FALSE(all.error) << all.error->message;
+    const auto expected = chunk_oracle(oracles / ("pallas-" + number + ".jsonl.gz"));
+    ASSERT_GT(expected.size(), 100u);  // the blocks that have transactions
+    for (const Expected& one : expected) {
+      const std::uint64_t at = one.number - all.numbers.front();
+      ASSERT_LT(at, all.points.size());
+      ASSERT_EQ(all.numbers[at], one.number);
+      ASSERT_EQ(all.points[at].hash.hex(), one.hash) << number << " block " << one.number;
+      ASSERT_EQ(all.points[at].slot.value, one.slot) << number << " block " << one.number;
+    }
+  }
+}
+
+TEST(Immutable, DamagedChunksAreNamedWithTheOffset) {
+  COFFER_REQUIRE_DATA_OR_SKIP(data, "cardano/pallas");
+  struct Case {
+    fs::path from;
+    std::string number, says;
+  };
+  for (const Case& c :
+       {Case{data, "02019", "02019.chunk: secondary at offset 280: block 5 lies beyond the 21901"},
+        Case{data / "inconsistent_indexes", "10366",
+             "10366.chunk: primary at offset 5477: it ends at 3192, but the secondary at 1400"}}) {
+    TempDir dir;
+    copy_chunk(c.from, c.number, dir.path());
+    const Walked all = walk_all(dir.path(), network("preprod"));
+    ASSERT_TRUE(all.error) << c.number;
+    EXPECT_EQ(all.error->code, Code::kCorrupt);
+    EXPECT_NE(all.error->message.find(c.says), std::string::npos) << all.error->message;
+    EXPECT_FALSE(all.error->retryable);
+  }
+}
+
+// A small chunk that lies in memory: the first blocks of a real one.
+struct SmallChunk {
+  Bytes primary, secondary, chunk;
+  void write(const fs::path& directory, const std::string& number = "00000") const {
+    const WriteOptions quick{.sync = false};
+    ASSERT_TRUE(write_file_atomically(directory / (number + ".chunk"), chunk, quick));
+    ASSERT_TRUE(write_file_atomically(directory / (number + ".primary"), primary, quick));
+    ASSERT_TRUE(write_file_atomically(directory / (number + ".secondary"), secondary, quick));
+  }
+};
+SmallChunk first_blocks(const fs::path& data, std::size_t count) {
+  SmallChunk small{read_file(data / "01285.primary", 1 << 20).value(),
+                   read_file(data / "01285.secondary", 1 << 20).value(),
+                   read_file(data / "01285.chunk", 1 << 24).value()};
+  small.chunk.resize(load_be64(small.secondary.data() + count * kSecondaryEntryBytes));
+  small.secondary.resize(count * kSecondaryEntryBytes);
+  std::size_t end = 5;
+  while (load_be32(small.primary.data() + end - 4) < small.secondary.size()) end += 4;
+  small.primary.resize(end);
+  return small;
+}
+
+// Blocks of the original, from its start, without a gap.
+bool is_prefix(const Walked& part, const Walked& whole) {
+  return part.points.size() <= whole.points.size() &&
+         std::equal(part.points.begin(), part.points.end(), whole.points.begin());
+}
+
+TEST(Immutable, ACutOffLastChunkIsTheTip) {
+  COFFER_REQUIRE_DATA_OR_SKIP(data, "cardano/pallas");
+  const SmallChunk whole = first_blocks(data, 12);
+  const chain::Network net = network("preprod");
+  TempDir dir;
+  whole.write(dir.path());
+  const Walked all = walk_all(dir.path(), net);
+  ASSERT_EQ(all.points.size(), 12u);
+  const std::uint64_t seed = random_seed();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Rng rng(seed);
+  for (int i = 0; i < 200; ++i) {
+    SmallChunk cut = whole;
+    cut.chunk.resize(rng.below(cut.chunk.size()));
+    std::size_t held = 0;  // blocks that are whole
+    for (std::size_t next = 1; next <= 12; ++next) {
+      const std::uint64_t end =
+          next == 12 ? whole.chunk.size() : load_be64(whole.secondary.data() + 56 * next);
+      if (end <= cut.chunk.size()) held = next;
+    }
+    TempDir one;
+    cut.write(one.path());
+    const Walked part = walk_all(one.path(), net);
+    ASSERT_FALSE(part.error) << part.error->message;
+    ASSERT_EQ(part.points.size(), held) << "cut at " << cut.chunk.size();
+    ASSERT_TRUE(is_prefix(part, all));
+    // The same damage below another chunk is an error.
+    SmallChunk{{1, 0, 0, 0, 0}, {}, {}}.write(one.path(), "00001");
+    const Walked inner = walk_all(one.path(), net);
+    ASSERT_TRUE(inner.error) << "cut at " << cut.chunk.size();
+    ASSERT_EQ(inner.error->code, Code::kCorrupt);
+    ASSERT_NE(inner.error->message.find("00000.chunk"), std::string::npos) << inner.error->message;
+  }
+  for (int i = 0; i < 200; ++i) {  // the indexes cut off, as if the node had just written a block
+    SmallChunk cut = whole;
+    Bytes& index = i % 2 == 0 ? cut.primary : cut.secondary;
+    index.resize(rng.below(index.size()));
+    cut.write(dir.path());
+    const Walked part = walk_all(dir.path(), net);
+    ASSERT_TRUE(is_prefix(part, all));
+    if (part.error) {
+      ASSERT_EQ(part.error->code, Code::kCorrupt);
+    }
+    if (i % 2 == 0) {
+      ASSERT_FALSE(part.error) << part.error->message;
+    }
+  }
+}
+
+TEST(Immutable, NoFlippedByteOfAnIndexGivesAWrongBlock) {
+  COFFER_REQUIRE_DATA_OR_SKIP(data, "cardano/pallas");
+  const SmallChunk whole = first_blocks(data, 5);
+  const chain::Network net = network("preprod");
+  TempDir dir;
+  whole.write(dir.path());
+  const Walked all = walk_all(dir.path(), net);
+  ASSERT_EQ(all.points.size(), 5u);
+  Rng rng(3);
+  for (const bool in_primary : {true, false})
+    for (std::size_t at = 0; at < (in_primary ? whole.primary : whole.secondary).size(); ++at) {
+      SmallChunk bad = whole;
+      (in_primary ? bad.primary : bad.secondary)[at] ^=
+          static_cast<std::uint8_t>(1u << rng.below(8));
+      bad.write(dir.path());
+      const Walked part = walk_all(dir.path(), net);
+      ASSERT_TRUE(is_prefix(part, all)) << (in_primary ? "primary " : "secondary ") << at;
+      ASSERT_TRUE(part.error || part.points.size() < 5)
+          << (in_primary ? "primary " : "secondary ") << at << " went unnoticed";
+      // In a finished chunk every such flip is an error.
+      auto strict = parse_chunk_index(bad.primary, bad.secondary, bad.chunk.size());
+      if (in_primary) {
+        ASSERT_FALSE(strict) << at;
+      }
+    }
+}
+
+TEST(Immutable, AFlippedByteOfABlockIsFound) {
+  COFFER_REQUIRE_DATA_OR_SKIP(data, "cardano/pallas");
+  const SmallChunk whole = first_blocks(data, 5);
+  const chain::Network net = network("preprod");
+  TempDir dir;
+  whole.write(dir.path());
+  SmallChunk{{1, 0, 0, 0, 0}, {}, {}}.write(dir.path(), "00001");
+  const Walked all = walk_all(dir.path(), net);
+  ASSERT_EQ(all.points.size(), 5u);
+  Rng rng(4);
+  for (int i = 0; i < 200; ++i) {
+    SmallChunk bad = whole;
+    bad.chunk[rng.below(bad.chunk.size())] ^= static_cast<std::uint8_t>(1u << rng.below(8));
+    bad.write(dir.path());
+    const Walked part = walk_all(dir.path(), net);
+    ASSERT_TRUE(is_prefix(part, all));
+    ASSERT_TRUE(part.error);
+    ASSERT_EQ(part.error->code, Code::kCorrupt);
+    ASSERT_NE(part.error->message.find("00000.chunk at offset"), std::string::npos);
+  }
+}
+
+TEST(Immutable, GrowthIsFollowedInTheOrderOfTheNodesWriting) {
+  COFFER_REQUIRE_DATA_OR_SKIP(data, "cardano/pallas");
+  const SmallChunk before = first_blocks(data, 3), after = first_blocks(data, 5);
+  const chain::Network net = network("preprod");
+  TempDir dir;
+  before.write(dir.path());
+  ImmutableSource source(
+      {.directory = dir.path(), .network = net, .follow = true, .look_every_ms = 1});
+  ASSERT_TRUE(source.intersect({}));
+  EXPECT_EQ(walk(source, net).points.size(), 3u);
+  const auto put = [&](const char* name, ByteView bytes) {
+    std::ofstream(dir.path() / name, std::ios::binary) << as_text(bytes);
+  };
+  // Half a block, then all of it; its entry; its place.
+  put("00000.chunk", ByteView(after.chunk).first(before.chunk.size() + 100));
+  EXPECT_TRUE(std::holds_alternative<Idle>(source.next(5).value()));
+  put("00000.chunk", after.chunk);
+  put("00000.secondary", ByteView(after.secondary).first(3 * 56 + 20));
+  EXPECT_TRUE(std::holds_alternative<Idle>(source.next(5).value()));
+  put("00000.secondary", after.secondary);
+  EXPECT_TRUE(std::holds_alternative<Idle>(source.next(5).value()));
+  put("00000.primary", after.primary);
+  EXPECT_EQ(walk(source, net).points.size(), 2u);
+  SmallChunk{{1, 0, 0, 0, 0}, {}, {}}.write(dir.path(), "00001");
+  EXPECT_TRUE(std::holds_alternative<Idle>(source.next(5).value()));
+  std::thread stopper([&] { source.interrupt(); });
+  const auto stopped = source.next(60'000);
+  stopper.join();
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code, Code::kCancelled);
+}
+
+// As a node would index a chunk that holds this block alone.
+SmallChunk chunk_of(const chain::Block& block) {
+  const std::uint64_t place = block.epoch_boundary ? 0 : block.slot.value % 21'600 + 1;
+  SmallChunk small{{1}, {}, Bytes(block.raw.begin(), block.raw.end())};
+  for (std::uint64_t i = 0; i <= place; ++i) append_be32(small.primary, 0);
+  append_be32(small.primary, kSecondaryEntryBytes);
+  append_be64(small.secondary, 0);
+  append_be32(small.secondary, 0);  // where the header lies is not checked in Byron
+  append_be32(small.secondary, crypto::crc32(block.raw));
+  append(small.secondary, block.hash.view());
+  append_be64(small.secondary, block.epoch_boundary ? block.slot.value / 21'600 : block.slot.value);
+  return small;
+}
+
+TEST(Immutable, ByronAndEpochBoundaryBlocks) {
+  COFFER_REQUIRE_DATA_OR_SKIP(data, "cardano/pallas");
+  const chain::Network net = network("mainnet");
+  for (const char* name : {"genesis.block", "byron1.block", "byron2.block"}) {
+    SCOPED_TRACE(name);
+    const Bytes file = read_file(data / name, 1 << 24).value();
+    std::string text(as_text(file));
+    text.erase(text.find_last_not_of("\n ") + 1);
+    const chain::Block block = chain::decode(net, from_hex(text).value()).value();
+    EXPECT_EQ(block.epoch_boundary, std::string(name) == "genesis.block");
+    TempDir dir;
+    chunk_of(block).write(dir.path());
+    const Walked all = walk_all(dir.path(), net);
+    ASSERT_FALSE(all.error) << all.error->message;
+    ASSERT_EQ(all.points, std::vector{block.point()});
+    ImmutableSource source({.directory = dir.path(), .network = net});
+    EXPECT_EQ(source.intersect(all.points).value(), block.point());
+  }
+}
+
+TEST(Immutable, AbsentAndIncompleteDirectoriesAreErrors) {
+  TempDir dir;
+  const chain::Network net = network("preview");
+  EXPECT_EQ(walk_all(dir.path() / "none", net).error->code, Code::kNotFound);
+  EXPECT_EQ(walk_all(dir.path(), net).error->code, Code::kNotFound);
+  const SmallChunk empty{{1, 0, 0, 0, 0}, {}, {}};
+  empty.write(dir.path(), "00003");
+  EXPECT_FALSE(walk_all(dir.path(), net).error);
+  empty.write(dir.path(), "00005");
+  const Walked gap = walk_all(dir.path(), net);
+  ASSERT_TRUE(gap.error);
+  EXPECT_EQ(gap.error->code, Code::kCorrupt);
+  EXPECT_NE(gap.error->message.find("00004.chunk is missing"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace coffer::feed

@@ -1,0 +1,80 @@
+// What a Cardano node and its local clients say to each other: segments of the multiplexer, and the
+// messages of the handshake and of chain-sync. Pure: bytes in, values out.
+#pragma once
+
+#include <span>
+#include <variant>
+
+#include "chain/block.h"
+
+namespace coffer::feed::n2c {
+
+inline constexpr std::uint16_t kHandshake = 0;
+inline constexpr std::uint16_t kChainSync = 5;
+inline constexpr std::uint16_t kFromResponder = 0x8000;  // direction, in a segment's protocol field
+inline constexpr std::size_t kSegmentHeaderBytes = 8;
+inline constexpr std::size_t kMaxSegmentOut = 12'288;  // what nodes send at most themselves
+inline constexpr std::size_t kMaxMessageBytes = 16 << 20;
+
+// Versions of the node-to-client protocol, 16 to 21. Bit 15 tells them from node-to-node ones.
+inline constexpr std::uint16_t kVersionBit = 0x8000;
+inline constexpr std::uint16_t kFirstVersion = kVersionBit | 16;
+inline constexpr std::uint16_t kLastVersion = kVersionBit | 21;
+
+// Appends the message in as many segments as it needs.
+void append_segments(Bytes& out, std::uint16_t protocol, std::uint32_t timestamp_us,
+                     ByteView message);
+
+// Puts messages together again from segments that arrive in pieces. Not thread-safe.
+// Bound: it holds one message and what one read brought.
+class Demultiplexer {
+ public:
+  void feed(ByteView received);
+  // The next whole message of this protocol; nothing if more bytes are needed.
+  // Errors: kInvalidInput (another protocol, the wrong direction, not CBOR), kTooLarge. After an
+  // error the connection is of no use.
+  Result<std::optional<Bytes>> next(std::uint16_t protocol);
+
+ private:
+  Bytes received_;         // segments
+  std::size_t taken_ = 0;  // of them, from the front
+  Bytes message_;          // payloads, beginning with a message
+};
+
+Bytes propose_versions(std::uint64_t network_magic);
+// The version the node chose. Errors: kInvalidInput; what the node said when it refused.
+Result<std::uint16_t> read_handshake_answer(ByteView message);
+
+Bytes find_intersect(std::span<const chain::Point> points);
+Bytes request_next();
+
+struct Tip {
+  chain::Point point;
+  std::uint64_t number = 0;
+};
+struct AwaitReply {};
+struct RollForward {
+  ByteView block;  // within the message
+  Tip tip;
+};
+struct RollBackward {
+  chain::Point to;
+  Tip tip;
+};
+struct IntersectFound {
+  chain::Point at;
+  Tip tip;
+};
+struct IntersectNotFound {
+  Tip tip;
+};
+using Answer =
+    std::variant<AwaitReply, RollForward, RollBackward, IntersectFound, IntersectNotFound>;
+
+// A message of the node on chain-sync. Errors: kInvalidInput with the position.
+Result<Answer> read_answer(ByteView message);
+
+// The number in the header of a block of Shelley or later; nothing for others.
+std::optional<std::uint64_t> peek_number(ByteView block);
+
+}  // namespace coffer::feed::n2c

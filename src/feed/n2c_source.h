@@ -1,0 +1,59 @@
+// A Cardano node as a source: node-to-client chain-sync over its Unix socket.
+// Invariants: as many answers are owed as requests were sent; near the tip that is at most one, so
+// that a wait for the next block, however long, asks once. After an error the connection is gone
+// and intersect() makes a new one.
+#pragma once
+
+#include <atomic>
+
+#include "chain/network.h"
+#include "feed/n2c_connection.h"
+#include "feed/source.h"
+
+namespace coffer::feed {
+
+struct N2cSourceOptions {
+  std::filesystem::path socket;
+  std::uint64_t network_magic = 0;
+  int answer_timeout_ms = 60'000;  // for answers that the node owes at once
+  int pipeline = 32;               // requests under way while far from the tip
+};
+
+class N2cSource final : public Source {
+ public:
+  // Connects to nothing yet.
+  N2cSource(N2cSourceOptions options, const Clock& clock);
+  ~N2cSource() override;
+
+  std::string describe() const override;
+  // Connects anew. Errors: kUnavailable (retryable), kInvalidInput (refused, or not chain-sync),
+  // kUsage, kTooLarge, kCancelled.
+  Result<chain::Point> intersect(std::span<const chain::Point> points) override;
+  // Errors: as intersect.
+  Result<Step> next(int timeout_ms) override;
+  // As of the node's latest message.
+  std::optional<std::uint64_t> tip_number() const override;
+  void interrupt() override;
+
+ private:
+  // The answer to what was asked just now.
+  Result<Bytes> answer_to(std::uint16_t protocol, ByteView question);
+  Result<chain::Point> meet(std::span<const chain::Point> points);
+  // Sends requests up to what may be under way here.
+  Result<> ask();
+  // Nothing for a message that only says to wait.
+  Result<std::optional<Step>> take(ByteView message);
+  void note(const n2c::Tip& tip);
+
+  const N2cSourceOptions options_;
+  const Clock& clock_;
+  n2c::Connection connection_;
+  int owed_ = 0;           // answers to RequestNext
+  bool awaiting_ = false;  // the node said that it will answer when it has something
+  bool far_from_tip_ = false;
+  std::int64_t heard_ms_ = 0;  // when the node last answered, or was first asked
+  std::atomic<std::uint64_t> tip_{0};
+  std::atomic<bool> knows_tip_{false};
+};
+
+}  // namespace coffer::feed

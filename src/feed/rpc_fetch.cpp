@@ -1,0 +1,67 @@
+#include "feed/rpc_fetch.h"
+
+namespace coffer::feed {
+
+RpcFetch::RpcFetch(const RpcEndpoint& endpoint, std::uint64_t first, std::uint64_t last,
+                   Options options)
+    : endpoint_(endpoint), last_(last), options_(options), next_(first), claimed_(first) {
+  const std::size_t count = std::min<std::uint64_t>(options_.connections, last - first + 1);
+  for (std::size_t i = 0; i < count; ++i) workers_.emplace_back([this] { work(); });
+}
+
+RpcFetch::~RpcFetch() {
+  cancel();
+  for (std::thread& worker : workers_) worker.join();
+}
+
+void RpcFetch::cancel() {
+  std::lock_guard lock(mutex_);
+  stopping_ = true;
+  changed_.notify_all();
+}
+
+Result<RpcFetch::Fetched> RpcFetch::fetch(RpcClient& client, std::uint64_t height) {
+  const std::optional<Hash256> hash = TRY(client.block_hash(height));
+  if (!hash) return fail(Error{Code::kNotFound, true, "the node's chain became shorter meanwhile"});
+  return Fetched {
+    *hash, TRY(client.block(*hash))
+  };
+}
+
+void RpcFetch::work() {
+  RpcClient client(endpoint_, options_.timeout_ms);
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(
+        lock, [&] { return stopping_ || claimed_ > last_ || claimed_ < next_ + options_.ahead; });
+    if (stopping_ || claimed_ > last_) return;
+    const std::uint64_t height = claimed_++;
+    lock.unlock();
+    Result<Fetched> block = fetch(client, height);
+    lock.lock();
+    if (!block) stopping_ = true;  // what comes after it is of no use
+    fetched_.emplace(height, std::move(block));
+    changed_.notify_all();
+  }
+}
+
+Result<std::optional<RpcFetch::Fetched>> RpcFetch::take(int timeout_ms) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
+                    [&] { return fetched_.contains(next_) || stopping_; });
+  auto found = fetched_.find(next_);
+  if (found == fetched_.end()) {
+    // One that comes later failed while this one is still under way, or was never begun.
+    for (auto& [height, block] : fetched_)
+      if (stopping_ && !block) return fail(block.error());
+    return std::nullopt;
+  }
+  Result<Fetched> block = std::move(found->second);
+  fetched_.erase(found);
+  if (!block) return fail(std::move(block).error());
+  ++next_;
+  changed_.notify_all();
+  return std::move(*block);
+}
+
+}  // namespace coffer::feed

@@ -1,0 +1,56 @@
+// Fetches a range of heights from a node on several connections, and hands the blocks out in order.
+// Invariant: no more than `ahead` blocks are fetched and not taken yet.
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "feed/rpc_client.h"
+
+namespace coffer::feed {
+
+class RpcFetch {
+ public:
+  struct Options {
+    std::size_t connections = 4;
+    std::size_t ahead = 16;
+    int timeout_ms = 30'000;
+  };
+  struct Fetched {
+    Hash256 hash{};
+    Bytes raw;
+  };
+
+  // Starts at once, from `first` through `last`.
+  RpcFetch(const RpcEndpoint& endpoint, std::uint64_t first, std::uint64_t last, Options options);
+  // Waits for the calls under way.
+  ~RpcFetch();
+  RpcFetch(const RpcFetch&) = delete;
+  RpcFetch& operator=(const RpcFetch&) = delete;
+
+  // The next block in order; nothing within the time, or after cancel(). One thread takes.
+  // Errors: those of RpcClient, after which there is nothing more.
+  Result<std::optional<Fetched>> take(int timeout_ms);
+  bool done() const { return next_ > last_; }
+  // Thread-safe; ends a wait in take().
+  void cancel();
+
+ private:
+  void work();
+  static Result<Fetched> fetch(RpcClient& client, std::uint64_t height);
+
+  const RpcEndpoint endpoint_;
+  const std::uint64_t last_;
+  const Options options_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::uint64_t next_;     // to be taken; written by the taking thread only
+  std::uint64_t claimed_;  // the next that a worker starts
+  bool stopping_ = false;
+  std::map<std::uint64_t, Result<Fetched>> fetched_;
+  std::vector<std::thread> workers_;
+};
+
+}  // namespace coffer::feed

@@ -1,0 +1,227 @@
+#include "feed/rpc_source.h"
+
+#include "chain/decode.h"
+
+namespace coffer::feed {
+namespace {
+
+// Deeper reorgs are found by meeting the source anew, from the reader's own list of points.
+constexpr std::size_t kMaxServed = 10'000;
+
+Hash256 prev_of(ByteView raw) {
+  return Hash256::from(raw.data() + 4);
+}
+
+}  // namespace
+
+RpcSource::RpcSource(RpcEndpoint endpoint, const chain::Network& network, const Clock& clock,
+                     RpcOptions options)
+    : endpoint_(std::move(endpoint)),
+      network_(network),
+      clock_(clock),
+      options_(options),
+      client_(endpoint_, options.fetch.timeout_ms),
+      broadcast_client_(endpoint_, options.fetch.timeout_ms) {}
+
+RpcSource::~RpcSource() = default;
+
+std::string RpcSource::describe() const {
+  return "node " + endpoint_.url;
+}
+
+Result<> RpcSource::check_network() {
+  const auto genesis = TRY(client_.block_hash(0));
+  if (genesis && *genesis == network_.genesis) return {};
+  return fail(Code::kConflict, "{} is not on bitcoin {}: its first block is {}", describe(),
+              network_.name,
+              genesis ? chain::display(network_.family, *genesis) : std::string("missing"));
+}
+
+Result<chain::Point> RpcSource::intersect(std::span<const chain::Point> points) {
+  set_fetch(nullptr);
+  met_ = false;
+  ready_.clear();
+  known_.clear();
+  served_.clear();
+  first_height_ = 0;
+  next_poll_steady_ms_ = 0;
+  TRY(check_network());
+  const RpcTip tip = TRY(client_.tip());
+  tip_ = tip.height;
+  tip_known_ = true;
+  met_ = true;
+  for (const chain::Point& point : points) {
+    if (point.slot.value > tip.height) continue;
+    const auto hash = TRY(client_.block_hash(point.slot.value));
+    if (!hash || *hash != point.hash) continue;
+    served_.push_back(point.hash);
+    first_height_ = point.slot.value;
+    return point;
+  }
+  return chain::Point::origin();
+}
+
+void RpcSource::set_fetch(std::unique_ptr<RpcFetch> fetch) {
+  std::unique_lock lock(mutex_);
+  fetch_.swap(fetch);
+  lock.unlock();  // the old one waits for its threads on the way out
+}
+
+void RpcSource::note_served(const Hash256& hash, ByteView raw) {
+  served_.push_back(hash);
+  if (served_.size() > kMaxServed) {
+    served_.pop_front();
+    ++first_height_;
+  }
+  if (known_.empty()) return;
+  // What is mined has not been dropped. A block that does not decode is the reader's to refuse.
+  chain::Block block;
+  if (!chain::decode_into(block, network_, raw, {.hash = true, .verify = false})) return;
+  for (const chain::Tx& tx : block.txs) known_.erase(tx.id);
+}
+
+// Where the node's chain and ours part: the common part is a prefix, so a binary search finds it.
+Result<std::optional<Step>> RpcSource::rewind() {
+  set_fetch(nullptr);
+  std::size_t common = 0, end = served_.size();
+  while (common < end) {
+    const std::size_t middle = common + (end - common) / 2;
+    const auto hash = TRY(client_.block_hash(first_height_ + middle));
+    if (hash && *hash == served_[middle])
+      common = middle + 1;
+    else
+      end = middle;
+  }
+  if (common == served_.size()) return std::nullopt;
+  if (common == 0)
+    return fail(Error{Code::kUnavailable, true, "the node left the known chain; meeting it anew"});
+  served_.resize(common);
+  next_poll_steady_ms_ = 0;
+  return Step(Backward{{Slot(next_height() - 1), served_.back()}});
+}
+
+Result<std::optional<Step>> RpcSource::take_fetched(int timeout_ms) {
+  auto fetched = fetch_->take(timeout_ms);
+  if (!fetched) {
+    set_fetch(nullptr);
+    // The chain changed between the two calls for a block: not a failure.
+    if (fetched.error().code == Code::kNotFound) {
+      next_poll_steady_ms_ = 0;
+      return rewind();
+    }
+    return fail(std::move(fetched).error());
+  }
+  if (!*fetched) return std::nullopt;
+  RpcFetch::Fetched& block = **fetched;
+  if (!served_.empty() && prev_of(block.raw) != served_.back()) {
+    next_poll_steady_ms_ = 0;
+    return rewind();
+  }
+  note_served(block.hash, block.raw);
+  Step step = Forward{std::move(block.raw)};
+  if (fetch_->done()) set_fetch(nullptr);
+  return step;
+}
+
+Result<std::optional<Step>> RpcSource::poll() {
+  const RpcTip tip = TRY(client_.tip());
+  tip_ = tip.height;
+  tip_known_ = true;
+  next_poll_steady_ms_ = clock_.steady_ms() + options_.poll_ms;
+  if (!served_.empty() && served_.back() == tip.hash) {
+    if (options_.mempool) TRY(poll_mempool());
+    return std::nullopt;
+  }
+  // The branch may have changed below our tip; finding that here saves fetching blocks in vain.
+  if (!served_.empty()) {
+    if (auto back = TRY(rewind())) return back;
+  }
+  if (tip.height >= next_height())
+    set_fetch(std::make_unique<RpcFetch>(endpoint_, next_height(), tip.height, options_.fetch));
+  return std::nullopt;
+}
+
+Result<> RpcSource::poll_mempool() {
+  const std::vector<Hash256> ids = TRY(client_.mempool());
+  // A block that came meanwhile has taken transactions out: it is served first.
+  const RpcTip tip = TRY(client_.tip());
+  if (tip.hash != served_.back()) {
+    next_poll_steady_ms_ = 0;
+    return {};
+  }
+  const std::unordered_set<Hash256, HashOfHash> now(ids.begin(), ids.end());
+  for (auto it = known_.begin(); it != known_.end();) {
+    const bool gone = !now.contains(*it);
+    if (gone) ready_.push_back(Dropped{*it});
+    it = gone ? known_.erase(it) : std::next(it);
+  }
+  std::size_t seen = 0;
+  for (const Hash256& id : ids) {
+    if (known_.size() >= options_.max_mempool) break;
+    if (known_.contains(id)) continue;
+    if (seen == options_.max_seen_per_poll || interrupted_) {
+      next_poll_steady_ms_ = 0;
+      break;
+    }
+    auto raw = TRY(client_.transaction(id));
+    if (!raw) continue;  // gone already
+    known_.insert(id);
+    ready_.push_back(Seen{std::move(*raw)});
+    ++seen;
+  }
+  return {};
+}
+
+std::optional<Step> RpcSource::take_ready() {
+  if (ready_.empty()) return std::nullopt;
+  Step step = std::move(ready_.front());
+  ready_.pop_front();
+  return step;
+}
+
+void RpcSource::wait(int timeout_ms) {
+  const std::int64_t wait_ms =
+      std::min<std::int64_t>(timeout_ms, next_poll_steady_ms_ - clock_.steady_ms());
+  if (wait_ms <= 0) return;
+  std::unique_lock lock(mutex_);
+  wake_.wait_for(lock, std::chrono::milliseconds(wait_ms), [&] { return interrupted_.load(); });
+}
+
+Result<Step> RpcSource::next(int timeout_ms) {
+  const std::int64_t deadline_ms = clock_.steady_ms() + timeout_ms;
+  if (!met_) TRY(intersect({}));
+  for (;;) {
+    if (interrupted_) return fail(Code::kCancelled, "stopping");
+    if (auto step = take_ready()) return std::move(*step);
+    const std::int64_t left_ms = std::max<std::int64_t>(0, deadline_ms - clock_.steady_ms());
+    if (fetch_) {
+      if (auto step = TRY(take_fetched(static_cast<int>(left_ms)))) return std::move(*step);
+    } else if (clock_.steady_ms() >= next_poll_steady_ms_) {
+      if (auto step = TRY(poll())) return std::move(*step);
+      if (!ready_.empty() || fetch_) continue;
+    } else {
+      wait(static_cast<int>(left_ms));
+    }
+    if (interrupted_) continue;
+    if (clock_.steady_ms() >= deadline_ms) return Step(Idle{});
+  }
+}
+
+std::optional<std::uint64_t> RpcSource::tip_number() const {
+  if (!tip_known_) return std::nullopt;
+  return tip_.load();
+}
+
+void RpcSource::interrupt() {
+  std::lock_guard lock(mutex_);
+  interrupted_ = true;
+  if (fetch_) fetch_->cancel();
+  wake_.notify_all();
+}
+
+Result<Hash256> RpcSource::broadcast(ByteView raw_tx) {
+  std::lock_guard lock(broadcast_mutex_);
+  return broadcast_client_.send_transaction(raw_tx);
+}
+
+}  // namespace coffer::feed

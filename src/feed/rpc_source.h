@@ -1,0 +1,80 @@
+// A live Bitcoin node by JSON-RPC as a source: parallel fetches while catching up, polling at the
+// tip, reorgs of any depth, mempool arrivals and departures, broadcast.
+// Invariant: the blocks served form a chain; each follows the one before, or a Backward said where
+// it goes on. News come by polling: ZMQ, Core's REST and long polling are not used.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <unordered_set>
+
+#include "base/clock.h"
+#include "chain/network.h"
+#include "feed/rpc_fetch.h"
+#include "feed/source.h"
+
+namespace coffer::feed {
+
+struct RpcOptions {
+  int poll_ms = 1'000;
+  RpcFetch::Options fetch;
+  bool mempool = true;
+  std::size_t max_seen_per_poll = 500;  // the rest follows at once, after what came is taken
+  std::size_t max_mempool = 1'000'000;  // transactions beyond are not reported
+};
+
+class RpcSource final : public Source {
+ public:
+  // Connects at the first intersect() or next(). `endpoint` as of RpcEndpoint::parse.
+  RpcSource(RpcEndpoint endpoint, const chain::Network& network, const Clock& clock,
+            RpcOptions options = {});
+  ~RpcSource() override;
+
+  std::string describe() const override;
+  // Errors: those of RpcClient; kConflict if the node is on another network.
+  Result<chain::Point> intersect(std::span<const chain::Point> points) override;
+  // interrupt() does not cut a call under way: that lasts fetch.timeout_ms at most.
+  Result<Step> next(int timeout_ms) override;
+  std::optional<std::uint64_t> tip_number() const override;
+  void interrupt() override;
+
+  // Gives a transaction to the node; its id. Thread-safe. Errors: those of RpcClient;
+  // kInvalidInput with the node's reason. bcoin accepts before it has looked.
+  Result<Hash256> broadcast(ByteView raw_tx);
+
+ private:
+  Result<> check_network();
+  std::uint64_t next_height() const { return first_height_ + served_.size(); }
+  Result<std::optional<Step>> take_fetched(int timeout_ms);
+  Result<std::optional<Step>> poll();
+  Result<std::optional<Step>> rewind();
+  Result<> poll_mempool();
+  void note_served(const Hash256& hash, ByteView raw);
+  std::optional<Step> take_ready();
+  void set_fetch(std::unique_ptr<RpcFetch> fetch);
+  void wait(int timeout_ms);
+
+  const RpcEndpoint endpoint_;
+  const chain::Network network_;
+  const Clock& clock_;
+  const RpcOptions options_;
+  RpcClient client_;
+  bool met_ = false;
+  std::deque<Hash256> served_;      // the newest blocks that the reader has, in order
+  std::uint64_t first_height_ = 0;  // of served_.front()
+  std::unique_ptr<RpcFetch> fetch_;
+  std::deque<Step> ready_;                         // mempool news
+  std::unordered_set<Hash256, HashOfHash> known_;  // mempool transactions told and not gone
+  std::int64_t next_poll_steady_ms_ = 0;
+  std::atomic<std::uint64_t> tip_{0};
+  std::atomic<bool> tip_known_{false};
+  std::atomic<bool> interrupted_{false};
+  std::mutex mutex_;  // guards the pointer fetch_ between interrupt() and the reading thread
+  std::condition_variable wake_;
+  std::mutex broadcast_mutex_;
+  RpcClient broadcast_client_;
+};
+
+}  // namespace coffer::feed
