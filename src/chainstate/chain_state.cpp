@@ -34,6 +34,13 @@ Result<std::unique_ptr<ChainState>> ChainState::open(kv::Database& db,
 }
 
 Result<> ChainState::load() {
+  kv::Iterator stale = db_.iterate(stale_, {.fill_cache = false});
+  for (stale.seek_to_first(); stale.valid(); stale.next()) {
+    if (stale.key().size() != 40)
+      return fail(Code::kCorrupt, "chain_stale has a key of {} bytes", stale.key().size());
+    stale_keys_.emplace(stale.key().begin(), stale.key().end());
+  }
+  TRY(stale.status());
   auto tip = TRY(db_.get(meta_, kTipKey));
   kv::Iterator last = db_.iterate(active_);
   last.seek_to_last();
@@ -144,22 +151,26 @@ Result<HeaderInfo> ChainState::header_of(const chain::Block& block, const Placed
   return info;
 }
 
-Result<> ChainState::disconnect_after(kv::Batch& batch, const bus::Position& parent) {
+Result<> ChainState::disconnect_after(kv::Batch& batch, const bus::Position& parent,
+                                      StaleChange& change) {
   for (Ordinal ordinal(parent.height());; ordinal = ordinal.next()) {
     auto entry = TRY(active(ordinal));
     if (!entry) return {};
     batch.del(active_, ordinal_key(ordinal));
-    batch.put(stale_, stale_key(ordinal, entry->hash), {});
+    change.added.push_back(stale_key(ordinal, entry->hash));
+    batch.put(stale_, change.added.back(), {});
   }
 }
 
-void ChainState::prune_stale(kv::Batch& batch, Ordinal tip) {
+void ChainState::prune_stale(kv::Batch& batch, Ordinal tip, StaleChange& change) const {
   if (tip.value < window_) return;
-  kv::Iterator it = db_.iterate(stale_, {.upper_bound = ordinal_key(tip.minus(window_))});
-  it.seek_to_first();
-  for (int left = kStalePrunedPerBlock; it.valid() && left > 0; it.next(), --left) {
-    if (it.key().size() == 40) batch.del(headers_, it.key().subspan(8));
-    batch.del(stale_, it.key());
+  const Bytes bound = ordinal_key(tip.minus(window_));
+  int left = kStalePrunedPerBlock;
+  for (auto it = stale_keys_.begin(); it != stale_keys_.end() && *it < bound && left > 0;
+       ++it, --left) {
+    batch.del(headers_, ByteView(*it).subspan(bound.size()));
+    batch.del(stale_, *it);
+    change.removed.push_back(*it);
   }
 }
 
@@ -167,17 +178,24 @@ Result<Connected> ChainState::connect(chain::Block& block, const Placed& placed)
   CHECK(placed.placement == Placement::kExtends || placed.placement == Placement::kForks);
   const HeaderInfo info = TRY(header_of(block, placed));
   kv::Batch batch;
+  StaleChange change;
   Connected connected{placed.ordinal, std::nullopt};
   if (placed.placement == Placement::kForks) {
-    TRY(disconnect_after(batch, placed.parent));
+    TRY(disconnect_after(batch, placed.parent, change));
     connected.rolled_back = bus::RolledBack{placed.parent};
   }
-  prune_stale(batch, info.ordinal);
+  prune_stale(batch, info.ordinal, change);
   batch.put(headers_, info.hash.view(), encode_header(info));
   batch.put(active_, ordinal_key(info.ordinal), encode_active(info));
-  batch.del(stale_, stale_key(info.ordinal, info.hash));  // a stale block that came back
+  const Bytes own_key = stale_key(info.ordinal, info.hash);
+  if (stale_keys_.contains(own_key)) {  // a stale block that came back
+    batch.del(stale_, own_key);
+    change.removed.push_back(own_key);
+  }
   batch.put(meta_, kTipKey, info.hash.view());
   TRY(db_.commit(batch));
+  for (Bytes& key : change.added) stale_keys_.insert(std::move(key));
+  for (const Bytes& key : change.removed) stale_keys_.erase(key);
   block.number = info.number;
   block.slot = info.slot;
   std::lock_guard lock(mutex_);

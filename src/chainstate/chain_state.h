@@ -9,6 +9,7 @@
 #pragma once
 
 #include <mutex>
+#include <set>
 
 #include "bus/event.h"
 #include "chainstate/identity.h"
@@ -97,13 +98,17 @@ class ChainState {
     BlockNumber number;
     Slot slot;
   };
+  // What the batch does to chain_stale, for the copy in memory once it is committed.
+  struct StaleChange {
+    std::vector<Bytes> added, removed;
+  };
   ChainState(kv::Database& db, const chain::Network& network, std::uint64_t window)
       : db_(db), network_(network), window_(window) {}
   Result<> load();
   Result<std::optional<ActiveEntry>> active(Ordinal ordinal) const;
   Result<HeaderInfo> header_of(const chain::Block& block, const Placed& placed) const;
-  Result<> disconnect_after(kv::Batch& batch, const bus::Position& parent);
-  void prune_stale(kv::Batch& batch, Ordinal tip);
+  Result<> disconnect_after(kv::Batch& batch, const bus::Position& parent, StaleChange& change);
+  void prune_stale(kv::Batch& batch, Ordinal tip, StaleChange& change) const;
   template <typename Below>
   Result<std::optional<HeaderInfo>> last_where(Below below) const;
 
@@ -113,6 +118,9 @@ class ChainState {
   kv::Column headers_, active_, stale_, meta_;
   mutable std::mutex mutex_;  // guards tip_
   std::optional<HeaderInfo> tip_;
+  // The keys of chain_stale, in memory: walking a column that is mostly tombstones costs more with
+  // every block. The writer's own.
+  std::set<Bytes> stale_keys_;
 };
 
 }  // namespace coffer::chainstate
