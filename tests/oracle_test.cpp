@@ -8,9 +8,11 @@
 #include <sstream>
 
 #include "base/file.h"
+#include "base/temp_dir.h"
 #include "base/test_data.h"
 #include "chain/decode.h"
 #include "cli/block_json.h"
+#include "feed/block_file.h"
 
 namespace coffer {
 namespace {
@@ -114,6 +116,121 @@ TEST(Oracle, SingleBitcoinBlocks) {
     ++compared;
   }
   EXPECT_GT(compared, 3);
+}
+
+// Two chunks of preprod, every field of every transaction.
+class OracleChunk : public testing::TestWithParam<const char*> {};
+
+TEST_P(OracleChunk, EveryBlock) {
+  const std::string name = GetParam();
+  COFFER_REQUIRE_DATA_OR_SKIP(file, "cardano/pallas/" + name + ".chunk");
+  const chain::Network network = chain::find_network("cardano", "preprod").value();
+  const Bytes chunk = read_file(file, 100u << 20).value();
+  std::istringstream expected(
+      unpack("zcat", shared_data().value() / ("oracle/cardano/pallas-" + name + ".jsonl.gz")));
+  const std::vector<Bytes> blocks = feed::split_blocks(network, chunk).value();
+  std::string line;
+  ASSERT_TRUE(std::getline(expected, line));
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    auto block = chain::decode(network, blocks[i]);
+    ASSERT_TRUE(block) << "block " << i << ": " << block.error().message;
+    const json::value want = line.empty() ? json::object{{"hash", ""}} : json::parse(line);
+    // Blocks without transactions have no row.
+    if (block->txs.empty() && want.at("hash").as_string() != block->hash.hex()) continue;
+    ASSERT_EQ(oracle::first_difference(want, shown(network, *block)), "") << "block " << i;
+    line.clear();
+    std::getline(expected, line);
+  }
+  EXPECT_EQ(line, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Preprod, OracleChunk, testing::Values("01285", "01836"));
+
+// One row of the preview oracle, as we see the transaction.
+json::value preview_row(const chain::Block& block, const chain::Tx& tx) {
+  auto inputs = [](std::span<const chain::Input> list) {
+    json::array out;
+    for (const chain::Input& input : list)
+      out.emplace_back(fmt::format("{}#{}", to_hex({input.tx, 32}), input.index));
+    return out;
+  };
+  auto output = [&](const chain::Output& o) {
+    return json::array{to_hex(o.address), o.coin.value, block.assets_of(o).size()};
+  };
+  json::array outputs;
+  for (const chain::Output& o : block.outputs_of(tx)) outputs.emplace_back(output(o));
+  json::object row = {{"b", block.number.value},
+                      {"tx", tx.id.hex()},
+                      {"valid", tx.valid},
+                      {"in", inputs(block.inputs_of(tx))},
+                      {"col", inputs(block.collateral_of(tx))},
+                      {"ref", inputs(block.reference_inputs_of(tx))},
+                      {"out", outputs},
+                      {"fee", tx.fee.value}};
+  row["colret"] = tx.collateral_return == chain::kNone
+                      ? json::value()
+                      : json::value(output(block.outputs[tx.collateral_return]));
+  row["tot_col"] = tx.has_total_collateral ? json::value(tx.total_collateral.value) : json::value();
+  return json::parse(json::serialize(row));  // numbers as a parser makes them
+}
+
+TEST(Oracle, EveryTransactionOfPreview) {
+  COFFER_REQUIRE_DATA_OR_SKIP(archive, "cardano/preview/immutable-00000-00275.tar.xz");
+  TempDir dir;
+  ASSERT_EQ(::system(("tar -xJf '" + archive.string() + "' -C " + dir.path().string()).c_str()), 0);
+  std::vector<std::filesystem::path> chunks;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(dir.path()))
+    if (entry.path().extension() == ".chunk") chunks.push_back(entry.path());
+  std::sort(chunks.begin(), chunks.end());
+  ASSERT_EQ(chunks.size(), 276u);
+  std::istringstream expected(
+      unpack("zcat", shared_data().value() / "oracle/preview/preview-txs.jsonl.gz"));
+  const chain::Network network = chain::find_network("cardano", "preview").value();
+  std::uint64_t blocks = 0;
+  std::string line;
+  for (const auto& file : chunks) {
+    const Bytes data = read_file(file, 100u << 20).value();
+    const std::vector<Bytes> raws = feed::split_blocks(network, data).value();
+    for (const Bytes& raw : raws) {
+      auto block = chain::decode(network, raw);
+      ASSERT_TRUE(block) << file << ": " << block.error().message;
+      ASSERT_EQ(block->number.value, blocks++);
+      for (const chain::Tx& tx : block->txs) {
+        ASSERT_TRUE(std::getline(expected, line));
+        ASSERT_EQ(oracle::first_difference(json::parse(line), preview_row(*block, tx)), "")
+            << "block " << block->number.value << " " << tx.id.hex();
+      }
+    }
+  }
+  EXPECT_EQ(blocks, 54'295u);
+  EXPECT_FALSE(std::getline(expected, line));
+}
+
+// Mainnet's first 600 blocks, as Core wrote them.
+TEST(Oracle, TheFirstBlocksOfMainnet) {
+  COFFER_REQUIRE_DATA_OR_SKIP(directory, "bitcoin/mainnet");
+  const chain::Network network = chain::find_network("bitcoin", "mainnet").value();
+  std::istringstream expected(
+      unpack("zcat", shared_data().value() / "oracle/bitcoin/mainnet-0-599.jsonl.gz"));
+  std::map<std::string, Bytes> by_hash;
+  for (const char* name : {"blk00000.dat", "blk00001.dat"}) {
+    const Bytes data = read_file(directory / name, 100u << 20).value();
+    std::vector<Bytes> raws = feed::split_blocks(network, data).value();
+    for (Bytes& raw : raws) {
+      const Hash256 hash = chain::decode(network, raw).value().hash;
+      by_hash[display(chain::Family::kBitcoin, hash)] = std::move(raw);
+    }
+  }
+  std::string line;
+  int compared = 0;
+  for (; std::getline(expected, line); ++compared) {
+    const json::value want = json::parse(line);
+    const auto found = by_hash.find(std::string(want.at("hash").as_string()));
+    ASSERT_NE(found, by_hash.end()) << "height " << compared;
+    const chain::Block block = chain::decode(network, found->second).value();
+    ASSERT_EQ(oracle::first_difference(want, shown(network, block)), "") << "height " << compared;
+  }
+  EXPECT_EQ(compared, 600);
 }
 
 }  // namespace
