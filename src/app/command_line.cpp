@@ -71,7 +71,7 @@ std::vector<FlagValue> given_flags(const CLI::App& command) {
 }
 
 const std::vector<std::string_view> kEverything = {""};
-const std::vector<std::string_view> kStoreOnly = {"data_dir", "log."};
+const std::vector<std::string_view> kStoreOnly = {"data_dir", "log.", "http.tls."};
 const std::vector<std::string_view> kDevnetOnly = {"chain", "devnet.", "log."};
 
 void add_store_commands(CLI::App& app, Parsed& parsed) {
