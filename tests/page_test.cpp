@@ -110,7 +110,8 @@ TEST_F(Page, ShowsTheChainAndSurvivesARestart) {
     browser.open(url + "/");
     EXPECT_TRUE(browser.wait_until("document.querySelectorAll('#events li').length > 3"))
         << "no live blocks";
-    EXPECT_TRUE(browser.wait_until("/ready/i.test(document.querySelector('#ready').textContent)"));
+    EXPECT_TRUE(
+        browser.wait_until("document.querySelector('#ready').textContent.trim() == 'ready'"));
     EXPECT_TRUE(
         browser.wait_until("/back to/i.test(document.querySelector('#events').textContent)"))
         << "no rollback shown";
