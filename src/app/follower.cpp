@@ -115,7 +115,9 @@ Result<> Follower::deliver(std::shared_ptr<chain::Block> block, Ordinal ordinal)
   const bool below = source_tip && block->number.value + chain_.window() < *source_tip;
   if (!mempool_.empty())
     for (const chain::Tx& tx : block->txs) mempool_.erase(tx.id);
-  return bus_.publish(bus::BlockApplied{ordinal, std::move(block), below});
+  const std::uint64_t number = block->number.value;
+  const std::uint64_t behind = source_tip && *source_tip > number ? *source_tip - number : 0;
+  return bus_.publish(bus::BlockApplied{ordinal, std::move(block), below, behind});
 }
 
 namespace {

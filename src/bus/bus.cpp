@@ -27,6 +27,8 @@ struct Bus::Lane {
   std::size_t queued_bytes = 0;
   bool idle = true;  // nothing queued, nothing in hand, all flushed
   bool closed = false;
+  int drains = 0;     // callers that wait for idle
+  bool more = false;  // the source is known to have blocks after the last one handled
   ConsumerState state = ConsumerState::kRunning;
   std::string problem, repair;
 };
@@ -155,6 +157,13 @@ void Bus::run(Lane& lane) {
     lock.unlock();
     Result<> result = handle(lane, event);
     lock.lock();
+    if (const auto* applied = std::get_if<BlockApplied>(&event)) lane.more = applied->behind > 0;
+    // A consumer that keeps up with the decoder would otherwise commit block by block.
+    if (result && lane.more && lane.queue.empty())
+      lane.changed.wait_for(lock, std::chrono::milliseconds(options_.linger_ms), [&] {
+        return !lane.queue.empty() || lane.closed || lane.drains > 0 ||
+               lane.state == ConsumerState::kHalted;
+      });
     // Flush once nothing more waits, so that held-back commits never outlast the burst.
     while (result && lane.queue.empty() && !lane.idle && lane.state == ConsumerState::kRunning) {
       lock.unlock();
@@ -181,7 +190,10 @@ void Bus::run(Lane& lane) {
 Result<> Bus::drain() {
   for (auto& lane : lanes_) {
     std::unique_lock lock(lane->mutex);
+    ++lane->drains;
+    lane->changed.notify_all();
     lane->changed.wait(lock, [&] { return lane->idle || stopping_; });
+    --lane->drains;
   }
   if (stopping_) return fail(Code::kCancelled, "stopping");
   return {};

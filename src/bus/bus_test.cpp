@@ -91,6 +91,22 @@ TEST(Bus, DeliversInOrderAndFlushesWhenIdle) {
   EXPECT_EQ(bus.lowest_position()->height(), 2u);
 }
 
+TEST(Bus, FlushesLaterWhileTheSourceHasMore) {
+  Recorder a("a");
+  Bus bus({.linger_ms = 60'000});
+  bus.add(a);
+  bus.start();
+  BlockApplied block = toy_block(0);
+  block.behind = 7;
+  ASSERT_TRUE(bus.publish(block));
+  while (a.position().height() == 0) std::this_thread::yield();
+  EXPECT_EQ(a.flushes, 0);
+  ASSERT_TRUE(bus.drain());  // does not wait for the minute
+  EXPECT_EQ(a.flushes, 1);
+  ASSERT_TRUE(bus.publish(toy_block(1)));  // at the tip nothing lingers
+  while (a.flushes < 2) std::this_thread::yield();
+}
+
 TEST(Bus, PassesOverBlocksThatAConsumerHas) {  // E3
   Recorder a("a");
   Bus bus;

@@ -19,14 +19,15 @@ class Consumer {
   // Where its data stand. Thread-safe.
   virtual Position position() const = 0;
 
-  // May hold back its commit only while block.below_window is true, until flush().
+  // May hold back its commit while block.below_window is true or block.behind is not zero, until
+  // flush().
   virtual Result<> on_block(const BlockApplied& block) = 0;
   // All or nothing. Errors: kBeyondWindow when it cannot undo that much (U2).
   virtual Result<> on_rollback(const RolledBack& rollback) = 0;
   virtual Result<> on_tx_seen(const TxSeen&) { return {}; }
   virtual Result<> on_tx_dropped(const TxDropped&) { return {}; }
-  // Commits what is held back. Called when nothing more is queued, before a rollback, and at the
-  // end.
+  // Commits what is held back. Called when nothing more is queued (a little later while the source
+  // is known to have more), before a rollback, and at the end.
   virtual Result<> flush() { return {}; }
 
   // What a person does when this consumer has halted.

@@ -30,6 +30,9 @@ struct BlockApplied {
   // True when no rollback can reach it: many such blocks may share one commit. Blocks for which it
   // is false get a commit each, and a commit never spans both kinds (E2).
   bool below_window = false;
+  // How many blocks the source is known to have beyond this one. While there are some, a consumer
+  // may hold its commit back, to put several whole blocks into one.
+  std::uint64_t behind = 0;
 
   Position position() const { return Position::after(ordinal, block->point()); }
 };

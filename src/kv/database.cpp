@@ -11,8 +11,14 @@
 namespace coffer::kv {
 namespace {
 
-// The error of a write that came after one that failed.
-Error refused(DatabaseImpl& impl) {
+Error not_writable(const DatabaseImpl& impl) {
+  return make_error(Code::kConflict, fmt::format("the database {} was opened for reading only",
+                                                 impl.options.path.string()));
+}
+
+}  // namespace
+
+Error refused_after_failure(DatabaseImpl& impl) {
   const std::scoped_lock lock(impl.failure_mutex);
   Error error = make_error(
       Code::kUnavailable,
@@ -25,7 +31,7 @@ Error refused(DatabaseImpl& impl) {
 
 // RocksDB goes read-only after most failures and recovers from some on its own. Coffer always
 // stops: only a restart shows which of the writes around a failure reached the disk.
-Error failed(DatabaseImpl& impl, const rocksdb::Status& status, std::string_view what) {
+Error write_failed(DatabaseImpl& impl, const rocksdb::Status& status, std::string_view what) {
   Error error = to_error(status, what);
   const std::scoped_lock lock(impl.failure_mutex);
   if (!impl.failed) {
@@ -34,13 +40,6 @@ Error failed(DatabaseImpl& impl, const rocksdb::Status& status, std::string_view
   }
   return error;
 }
-
-Error not_writable(const DatabaseImpl& impl) {
-  return make_error(Code::kConflict, fmt::format("the database {} was opened for reading only",
-                                                 impl.options.path.string()));
-}
-
-}  // namespace
 
 rocksdb::Status DatabaseImpl::flush_all() {
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
@@ -100,7 +99,7 @@ Result<> Database::drop_column(std::string_view name) {
 
 Result<> Database::commit(const Batch& batch, Durability durability) {
   if (impl_->options.read_only) return fail(not_writable(*impl_));
-  if (impl_->failed) return fail(refused(*impl_));
+  if (impl_->failed) return fail(refused_after_failure(*impl_));
   if (batch.empty()) return {};
   const bool logged = durability != Durability::kNone;
   if (logged && impl_->unlogged) TRY(flush());
@@ -109,15 +108,15 @@ Result<> Database::commit(const Batch& batch, Durability durability) {
   options.sync = durability == Durability::kWalSync;
   if (!logged) impl_->unlogged = true;
   const rocksdb::Status status = impl_->db->Write(options, &batch.rep_->changes);
-  if (!status.ok()) return fail(failed(*impl_, status, "cannot commit"));
+  if (!status.ok()) return fail(write_failed(*impl_, status, "cannot commit"));
   return {};
 }
 
 Result<> Database::flush() {
   if (impl_->options.read_only) return fail(not_writable(*impl_));
-  if (impl_->failed) return fail(refused(*impl_));
+  if (impl_->failed) return fail(refused_after_failure(*impl_));
   const rocksdb::Status status = impl_->flush_all();
-  if (!status.ok()) return fail(failed(*impl_, status, "cannot flush"));
+  if (!status.ok()) return fail(write_failed(*impl_, status, "cannot flush"));
   impl_->unlogged = false;
   return {};
 }

@@ -31,6 +31,7 @@ struct DatabaseImpl {
   std::atomic<bool> unlogged{false};  // something committed with kNone has not been flushed
   std::atomic<bool> failed{false};    // a write failed; `failure` is set before and never changes
   std::string failure;
+  std::atomic<std::uint64_t> sorted_files{0};  // names them
   std::mutex failure_mutex;
 
   ~DatabaseImpl();
@@ -59,6 +60,14 @@ inline ByteView view(const rocksdb::Slice& bytes) {
 // The one place where RocksDB's statuses become ours. `what` says what was tried; status must not
 // be ok.
 Error to_error(const rocksdb::Status& status, std::string_view what);
+
+// The error of a write that comes after one that failed.
+Error refused_after_failure(DatabaseImpl& impl);
+// Notes that a write failed, after which nothing more is written.
+Error write_failed(DatabaseImpl& impl, const rocksdb::Status& status, std::string_view what);
+
+// Sorted files that a crash left behind.
+void clear_unfinished_files(const std::filesystem::path& database);
 
 rocksdb::DBOptions make_db_options(const DatabaseOptions& options);
 // `cache` is shared by all columns.

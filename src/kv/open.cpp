@@ -166,7 +166,10 @@ Result<std::unique_ptr<DatabaseImpl>> open_as_writer(const DatabaseOptions& opti
   auto impl = std::make_unique<DatabaseImpl>();
   impl->options = options;
   const rocksdb::Status status = open_once(*impl, exists);
-  if (status.ok()) return impl;
+  if (status.ok()) {
+    clear_unfinished_files(options.path);  // the lock is ours now
+    return impl;
+  }
   // Files that change under the eyes of a second writer look damaged: the lock tells more.
   const std::optional<int> owner = lock_owner(options.path);
   if (owner) return fail(in_use(options.path, owner));
