@@ -1,12 +1,14 @@
 #include "chainstate/grouped_writer.h"
 
+#include "bus/position_codec.h"
+
 namespace coffer::chainstate {
 
 Result<std::unique_ptr<GroupedWriter>> GroupedWriter::open(kv::Database& db, std::string_view key) {
   std::unique_ptr<GroupedWriter> writer(new GroupedWriter(db, key));
   writer->meta_ = TRY(db.column(kMetaColumn));
   if (auto stored = TRY(db.get(writer->meta_, as_bytes(key))))
-    writer->position_ = TRY_IN(key, decode_position(*stored));
+    writer->position_ = TRY_IN(key, bus::decode_position(*stored));
   writer->committed_ = writer->position_;
   return writer;
 }
@@ -22,7 +24,7 @@ bus::Position GroupedWriter::committed() const {
 }
 
 Result<> GroupedWriter::commit(const bus::Position& to) {
-  batch_.put(meta_, as_bytes(key_), encode_position(to));
+  batch_.put(meta_, as_bytes(key_), bus::encode_position(to));
   Result<> result = db_.commit(batch_);
   batch_.clear();
   held_blocks_ = 0;

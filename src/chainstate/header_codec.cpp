@@ -3,7 +3,7 @@
 namespace coffer::chainstate {
 namespace {
 
-constexpr std::size_t kHeaderBytes = 65, kPositionBytes = 48;
+constexpr std::size_t kHeaderBytes = 65;
 
 }  // namespace
 
@@ -51,24 +51,6 @@ Bytes encode_active(const HeaderInfo& info) {
   append_be64(out, info.number.value);
   append_be64(out, info.slot.value);
   return out;
-}
-
-Bytes encode_position(const bus::Position& position) {
-  Bytes out;
-  if (position.at_origin) return out;
-  append_be64(out, position.ordinal.value);
-  append_be64(out, position.point.slot.value);
-  append(out, position.point.hash.view());
-  return out;
-}
-
-Result<bus::Position> decode_position(ByteView data) {
-  if (data.empty()) return bus::Position::origin();
-  if (data.size() != kPositionBytes)
-    return fail(Code::kCorrupt, "a stored position has {} bytes instead of {}", data.size(),
-                kPositionBytes);
-  return bus::Position::after(Ordinal(load_be64(data.data())),
-                              {Slot(load_be64(data.data() + 8)), Hash256::from(data.data() + 16)});
 }
 
 }  // namespace coffer::chainstate

@@ -1,4 +1,4 @@
-// Keys and values of the chain's columns, and a position as consumers store it.
+// Keys and values of the chain's columns.
 // Integers are big-endian so that keys sort by number.
 #pragma once
 
@@ -15,9 +15,5 @@ Result<HeaderInfo> decode_header(const Hash256& hash, ByteView data);
 
 // hash(32) number(8) slot(8)
 Bytes encode_active(const HeaderInfo& info);
-
-// Empty at Origin, else ordinal(8) slot(8) hash(32)
-Bytes encode_position(const bus::Position& position);
-Result<bus::Position> decode_position(ByteView data);
 
 }  // namespace coffer::chainstate

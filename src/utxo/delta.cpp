@@ -1,0 +1,212 @@
+#include "utxo/delta.h"
+
+#include "codec/cbor_reader.h"
+#include "codec/cbor_writer.h"
+
+namespace coffer::utxo {
+namespace {
+
+enum Key : std::uint64_t {
+  kNumber = 0,
+  kSlot = 1,
+  kHash = 2,
+  kCreated = 3,
+  kSpent = 4,
+  kFlags = 5,
+  kTxFlags = 6,
+  kMmr = 7,
+  kTransient = 8,
+  kReplaced = 9,
+  kEraBefore = 10,
+};
+
+class Writer {
+ public:
+  explicit Writer(Bytes& out) : cbor_(out) {}
+
+  void outpoint(const chain::Outpoint& outpoint) {
+    cbor_.array(2).bytes(outpoint.tx.view()).uint(outpoint.index);
+  }
+  void entries(const std::vector<DeltaEntry>& entries, bool spent) {
+    cbor_.array(entries.size());
+    for (const DeltaEntry& entry : entries) {
+      const bool whole = !entry.record.empty();
+      cbor_.map(!whole ? 1 : spent ? 3 : 2).uint(0);
+      outpoint(entry.outpoint);
+      if (whole) cbor_.uint(1).raw(entry.record);
+      if (whole && spent) cbor_.uint(2).bytes(entry.by.view());
+    }
+  }
+  void flags(const BlockDelta& delta) {
+    cbor_.uint(kFlags).map(1).uint(0).boolean(!delta.tx_flags.empty());
+    if (delta.tx_flags.empty()) return;
+    cbor_.uint(kTxFlags).array(delta.tx_flags.size());
+    for (const TxFlag& flag : delta.tx_flags) {
+      cbor_.map(3).uint(0).bytes(flag.tx.view());
+      cbor_.uint(1).boolean(flag.invalid).uint(2).boolean(flag.had_collateral_return);
+    }
+  }
+  void mmr(const MmrDelta& mmr) {
+    cbor_.uint(kMmr).map(4).uint(0).array(2).uint(mmr.first_leaf).uint(mmr.leaves);
+    cbor_.uint(1).array(mmr.spent.size());
+    for (std::uint64_t leaf : mmr.spent) cbor_.uint(leaf);
+    cbor_.uint(2).array(mmr.peaks.size());
+    for (const Hash256& peak : mmr.peaks) cbor_.bytes(peak.view());
+    cbor_.uint(3).bytes(mmr.root.view());
+  }
+  void replaced(const std::vector<Replaced>& replaced) {
+    cbor_.uint(kReplaced).array(replaced.size());
+    for (const Replaced& old : replaced) {
+      cbor_.map(1 + (old.record.empty() ? 0 : 1) + (old.spent.empty() ? 0 : 1)).uint(0);
+      outpoint(old.outpoint);
+      if (!old.record.empty()) cbor_.uint(1).raw(old.record);
+      if (!old.spent.empty()) cbor_.uint(2).raw(old.spent);
+    }
+  }
+  codec::CborWriter& cbor() { return cbor_; }
+
+ private:
+  codec::CborWriter cbor_;
+};
+
+class Reader {
+ public:
+  explicit Reader(ByteView data) : cbor(data) {}
+
+  Hash256 hash() {
+    const ByteView bytes = cbor.read_bytes(Hash256::kSize);
+    return cbor.ok() ? Hash256::from(bytes.data()) : Hash256{};
+  }
+  chain::Outpoint outpoint() {
+    auto items = cbor.begin_fixed(2);
+    chain::Outpoint outpoint;
+    outpoint.tx = hash();
+    const std::uint64_t index = cbor.read_uint();
+    if (index > 0xffffffff) cbor.fail_here("an output index beyond 32 bits");
+    outpoint.index = static_cast<std::uint32_t>(index);
+    cbor.end_fixed(items);
+    return outpoint;
+  }
+  void entries(std::vector<DeltaEntry>& entries) {
+    for (auto items = cbor.begin_array(); cbor.next(items);) {
+      DeltaEntry entry;
+      for (auto fields = cbor.begin_map(); cbor.next(fields);) {
+        switch (cbor.read_uint()) {
+          case 0: entry.outpoint = outpoint(); break;
+          case 1: entry.record = cbor.skip(); break;
+          case 2: entry.by = hash(); break;
+          default: cbor.skip();
+        }
+      }
+      entries.push_back(entry);
+    }
+  }
+  void tx_flags(std::vector<TxFlag>& flags) {
+    for (auto items = cbor.begin_array(); cbor.next(items);) {
+      TxFlag flag;
+      for (auto fields = cbor.begin_map(); cbor.next(fields);) {
+        switch (cbor.read_uint()) {
+          case 0: flag.tx = hash(); break;
+          case 1: flag.invalid = cbor.read_bool(); break;
+          case 2: flag.had_collateral_return = cbor.read_bool(); break;
+          default: cbor.skip();
+        }
+      }
+      flags.push_back(flag);
+    }
+  }
+  MmrDelta mmr() {
+    MmrDelta mmr;
+    for (auto fields = cbor.begin_map(); cbor.next(fields);) {
+      switch (cbor.read_uint()) {
+        case 0: {
+          auto range = cbor.begin_fixed(2);
+          mmr.first_leaf = cbor.read_uint();
+          mmr.leaves = cbor.read_uint();
+          cbor.end_fixed(range);
+          break;
+        }
+        case 1:
+          for (auto items = cbor.begin_array(); cbor.next(items);)
+            mmr.spent.push_back(cbor.read_uint());
+          break;
+        case 2:
+          for (auto items = cbor.begin_array(); cbor.next(items);) mmr.peaks.push_back(hash());
+          break;
+        case 3: mmr.root = hash(); break;
+        default: cbor.skip();
+      }
+    }
+    return mmr;
+  }
+  void replaced(std::vector<Replaced>& replaced) {
+    for (auto items = cbor.begin_array(); cbor.next(items);) {
+      Replaced old;
+      for (auto fields = cbor.begin_map(); cbor.next(fields);) {
+        switch (cbor.read_uint()) {
+          case 0: old.outpoint = outpoint(); break;
+          case 1: old.record = cbor.skip(); break;
+          case 2: old.spent = cbor.skip(); break;
+          default: cbor.skip();
+        }
+      }
+      replaced.push_back(old);
+    }
+  }
+
+  codec::CborReader cbor;
+};
+
+}  // namespace
+
+void encode_delta(Bytes& out, const BlockDelta& delta) {
+  Writer writer(out);
+  writer.cbor().map(6 + (delta.tx_flags.empty() ? 0 : 1) + (delta.mmr ? 1 : 0) +
+                    (delta.transient.empty() ? 0 : 1) + (delta.replaced.empty() ? 0 : 1) +
+                    (delta.era_before ? 1 : 0));
+  writer.cbor().uint(kNumber).uint(delta.number.value);
+  writer.cbor().uint(kSlot).uint(delta.slot.value);
+  writer.cbor().uint(kHash).bytes(delta.hash.view());
+  writer.cbor().uint(kCreated);
+  writer.entries(delta.created, false);
+  writer.cbor().uint(kSpent);
+  writer.entries(delta.spent, true);
+  writer.flags(delta);
+  if (delta.mmr) writer.mmr(*delta.mmr);
+  if (!delta.transient.empty()) {
+    writer.cbor().uint(kTransient).array(delta.transient.size());
+    for (const chain::Outpoint& outpoint : delta.transient) writer.outpoint(outpoint);
+  }
+  if (!delta.replaced.empty()) writer.replaced(delta.replaced);
+  if (delta.era_before) writer.cbor().uint(kEraBefore).uint(*delta.era_before);
+}
+
+Result<BlockDelta> decode_delta(ByteView stored) {
+  Reader reader(stored);
+  codec::CborReader& cbor = reader.cbor;
+  BlockDelta delta;
+  for (auto items = cbor.begin_map(); cbor.next(items);) {
+    switch (cbor.read_uint()) {
+      case kNumber: delta.number = BlockNumber(cbor.read_uint()); break;
+      case kSlot: delta.slot = Slot(cbor.read_uint()); break;
+      case kHash: delta.hash = reader.hash(); break;
+      case kCreated: reader.entries(delta.created); break;
+      case kSpent: reader.entries(delta.spent); break;
+      case kTxFlags: reader.tx_flags(delta.tx_flags); break;
+      case kMmr: delta.mmr = reader.mmr(); break;
+      case kTransient:
+        for (auto outs = cbor.begin_array(); cbor.next(outs);)
+          delta.transient.push_back(reader.outpoint());
+        break;
+      case kReplaced: reader.replaced(delta.replaced); break;
+      case kEraBefore: delta.era_before = static_cast<std::uint8_t>(cbor.read_uint()); break;
+      default: cbor.skip();
+    }
+  }
+  if (!cbor.ok() || !cbor.at_end())
+    return fail(Code::kCorrupt, "a stored delta cannot be read: {} at byte {}",
+                cbor.ok() ? "trailing bytes" : cbor.fault().what, cbor.offset());
+  return delta;
+}
+
+}  // namespace coffer::utxo

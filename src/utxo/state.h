@@ -1,0 +1,149 @@
+// What is unspent, for this address, and can you prove it: the reading side, for API and command
+// line. Every call reads under one snapshot, so its answer is the state after one block.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "bus/event.h"
+#include "utxo/delta.h"
+#include "utxo/options.h"
+#include "utxo/record.h"
+
+namespace coffer::utxo {
+
+// Moving one keeps the bytes in place, so the views stay good.
+struct Utxo {
+  Utxo() = default;
+  Utxo(Utxo&&) = default;
+  Utxo& operator=(Utxo&&) = default;
+
+  chain::Outpoint outpoint;
+  Bytes stored;
+  UtxoRecord record;  // views into `stored`
+};
+
+struct SpentInfo {
+  Hash256 by{};  // zeros where a rule of the ledger removed the output
+  Slot slot;
+  BlockNumber number;
+  Hash256 block_hash{};
+  std::int64_t time_unix_s = 0;
+  std::optional<std::uint64_t> epoch;
+};
+
+struct Found {
+  Utxo utxo;
+  std::optional<SpentInfo> spent;  // set: no longer there, but still remembered
+};
+
+struct AssetFilter {
+  Hash224 policy{};
+  std::optional<Bytes> name;  // nothing: any asset of the policy
+};
+
+struct PageRequest {
+  std::uint64_t page = 1;     // from 1; ignored with a cursor
+  std::uint64_t count = 100;  // 1 to 100
+  bool descending = false;
+  std::string cursor;  // of an earlier page; empty: from the beginning
+  std::optional<AssetFilter> asset;
+  std::optional<Slot> from_slot, to_slot;  // both inclusive
+};
+
+struct Page {
+  std::vector<Utxo> utxos;
+  // Where to go on; empty at the end. A page may hold fewer than asked for and still have one: a
+  // request looks at a bounded number of entries (E11).
+  std::string cursor;
+  bus::Position at;
+};
+
+using AssetId = std::pair<Hash224, Bytes>;
+
+struct Balance {
+  unsigned __int128 coin = 0;
+  std::map<AssetId, unsigned __int128> assets;
+  std::uint64_t utxos = 0;
+  std::string
+      cursor;  // set if there was more than one request may look at: sums so far, go on here
+  bus::Position at;
+};
+
+struct Root {
+  Hash256 root{};
+  std::uint64_t leaves = 0;
+  BlockNumber number;
+  Hash256 block_hash{};
+};
+
+struct Stats {
+  bus::Position at;
+  StoreType store = StoreType::kClassic;
+  std::uint64_t unspent = 0;
+  unsigned __int128 coin = 0;
+  std::uint64_t leaves = 0;           // mmr
+  std::uint64_t pending_prunes = 0;   // blocks whose pruning is due
+  std::uint64_t rollback_blocks = 0;  // that can be undone now
+  // Since the process started.
+  std::uint64_t created = 0, spent = 0, pruned = 0, reversed = 0, missing_inputs = 0,
+                unspendable = 0;
+};
+
+// Thread-safe. Errors of all reads: kCorrupt, kUnavailable.
+class UtxoState {
+ public:
+  virtual ~UtxoState() = default;
+
+  virtual StoreType type() const = 0;
+  virtual bool indexes_addresses() const = 0;
+  virtual bool indexes_credentials() const = 0;
+
+  // Nothing if it was never there, or is no longer remembered.
+  virtual Result<std::optional<Found>> get(const chain::Outpoint& outpoint) const = 0;
+  // By raw address bytes (a scriptPubKey on Bitcoin), or by payment credential. An address without
+  // outputs is an empty page. Cost: one seek and the entries of the page (with a page number: of
+  // the pages before it, too). Errors: kInvalidInput (count, cursor), kUnavailable without the
+  // index.
+  virtual Result<Page> by_address(ByteView address, const PageRequest& request) const = 0;
+  virtual Result<Page> by_credential(const Hash224& credential,
+                                     const PageRequest& request) const = 0;
+  virtual Result<Balance> balance(ByteView address, std::string_view cursor = {}) const = 0;
+
+  // What the block of this number did. Errors: kNotFound beyond the tip or the window.
+  // `stored` owns what the delta's views point into.
+  virtual Result<BlockDelta> delta(BlockNumber number, Bytes& stored) const = 0;
+
+  // After the block of this number, or the newest. Errors: kUnavailable on classic, kNotFound.
+  virtual Result<Root> root(std::optional<BlockNumber> number = {}) const = 0;
+  // A proof that the output was unspent after that block, as CBOR that check_proof() takes.
+  // Errors: as root(); kNotFound if it was not unspent then.
+  virtual Result<Bytes> prove(const chain::Outpoint& outpoint,
+                              std::optional<BlockNumber> number = {}) const = 0;
+
+  virtual Stats stats() const = 0;
+  // Distinct addresses with unspent outputs. Cost: one seek an address, so not for every request.
+  virtual Result<std::uint64_t> count_addresses() const = 0;
+
+  // Every unspent output in key order, under one snapshot; false from `each` ends it early.
+  virtual Result<bus::Position> for_each(const std::function<bool(const Utxo&)>& each) const = 0;
+};
+
+// The line that describes an output in `coffer utxo dump`, as shared by independent
+// implementations: see docs/formats/utxo.md.
+std::string dump_line(chain::Family family, const Utxo& utxo);
+
+// Count, value and acc: the sum of SHA-256 over the dump lines as 256-bit numbers, modulo 2^256.
+struct Digest {
+  std::uint64_t count = 0;
+  unsigned __int128 coin = 0;
+  Hash256 acc{};  // big-endian
+  friend bool operator==(const Digest&, const Digest&) = default;
+
+  void add(chain::Family family, const Utxo& utxo);
+  void remove(chain::Family family, const Utxo& utxo);
+};
+Result<Digest> digest(const UtxoState& state, chain::Family family);
+
+}  // namespace coffer::utxo

@@ -1,0 +1,67 @@
+// The UTXO state as a consumer of blocks, and its columns.
+//
+// Columns (docs/formats/utxo.md): utxo_unspent and utxo_spent by outpoint; utxo_addr and utxo_cred
+// by owner, slot, outpoint; utxo_block_delta by ordinal; utxo_meta; utxo_mmr_nodes with store mmr.
+// Invariants, after every commit: an output is in utxo_unspent exactly if it is unspent at the
+// position; each has one entry in each index that applies to it; every block within the window has
+// a delta that undoes it exactly; spent outputs of those blocks are in utxo_spent.
+#pragma once
+
+#include <memory>
+
+#include "bus/consumer.h"
+#include "chain/genesis.h"
+#include "chain/network.h"
+#include "kv/database.h"
+#include "utxo/state.h"
+
+namespace coffer::utxo {
+
+// The columns to open; `enabled` false: none (U13).
+std::vector<kv::ColumnOptions> columns(const Options& options);
+
+// A place where time went, for metrics.
+struct Timings {
+  std::uint64_t blocks = 0, rollbacks = 0, prunes = 0;
+  double apply_seconds = 0, rollback_seconds = 0, prune_seconds = 0;
+};
+
+class Store : public bus::Consumer {
+ public:
+  // Opens, or makes a new one and puts the outputs of the genesis files into it. The settings that
+  // shape the data are kept in utxo_meta and must be the same ever after (U12).
+  // Errors: kConflict naming the setting and 'coffer utxo rebuild'; kUsage (settings contradict
+  // each other); kCorrupt, kUnavailable.
+  static Result<std::unique_ptr<Store>> open(kv::Database& db, const chain::Network& network,
+                                             const Options& options,
+                                             std::span<const chain::GenesisUtxo> genesis);
+
+  std::string_view name() const override { return "utxo"; }
+  std::string repair() const override { return "run 'coffer utxo rebuild', then start again"; }
+
+  // The reading side; thread-safe beside the writer.
+  virtual const UtxoState& state() const = 0;
+  virtual Timings timings() const = 0;
+  // Undoes blocks to after `to`; the command line's rollback. Errors: kBeyondWindow.
+  virtual Result<> rollback_to(const bus::Position& to) = 0;
+};
+
+// The reading side alone, beside a running writer, with the settings that the data have.
+// Errors: kNotFound if there is no UTXO state here; kCorrupt, kUnavailable.
+Result<std::unique_ptr<UtxoState>> open_state(kv::Database& db, const chain::Network& network);
+
+// What verify() found.
+struct Verified {
+  std::uint64_t unspent = 0, address_entries = 0, credential_entries = 0, spent = 0, deltas = 0,
+                leaves = 0;
+};
+// Every invariant of the header comment: each index entry has its output and the reverse, each
+// delta undoes to a set of the recorded size, the accumulator matches the set.
+// Errors: kCorrupt naming the first that fails. Cost: a scan of all columns.
+Result<Verified> verify(kv::Database& db, const chain::Network& network,
+                        const std::function<void(std::string_view, std::uint64_t)>& progress);
+
+// Empties all columns of the UTXO state; the next start builds it anew from the source.
+Result<> erase(kv::Database& db);
+
+}  // namespace coffer::utxo
