@@ -1,0 +1,325 @@
+// Applying a block: create, take, fetch, settle.
+#include "base/check.h"
+#include "base/log.h"
+#include "base/stopwatch.h"
+#include "chain/script.h"
+#include "utxo/keys.h"
+#include "utxo/writer.h"
+
+namespace coffer::utxo {
+namespace {
+
+constexpr std::uint8_t kAllegra = 3;
+
+// Counts only, so that a chain without its genesis outputs does not fill the log.
+constexpr std::uint64_t kMissingLogged = 20;
+
+}  // namespace
+
+void Writer::Work::clear() {
+  created.clear();
+  created_tx.clear();
+  spends.clear();
+  fetching.clear();
+  overwritten.clear();
+  delta.created.clear();
+  delta.spent.clear();
+  delta.transient.clear();
+  delta.tx_flags.clear();
+  delta.replaced.clear();
+  delta.era_before.reset();
+  delta.mmr.reset();
+}
+
+Result<> Writer::apply(const bus::BlockApplied& event) {
+  const chain::Block& block = *event.block;
+  const Stopwatch watch;
+  work_.clear();
+  work_.block = &block;
+  work_.keep_delta = event.behind < options_.rollback_window;
+  work_.keep_spent = options_.self_contained_delta ? event.behind < options_.prune_depth
+                                                   : work_.keep_delta;
+  work_.change_block = work_.keep_spent ? changes_.add_block(block) : 0;
+  TRY(create_outputs());
+  take_inputs();
+  TRY(fetch_inputs());
+  if (block.family == chain::Family::kCardano && block.era > tip_.era && !block.epoch_boundary) {
+    work_.delta.era_before = tip_.era;
+    if (tip_.era < kAllegra && block.era >= kAllegra) TRY(remove_redeem_outputs());
+    tip_.era = block.era;
+  }
+  TRY(settle_created());
+  TRY(settle_spent());
+  TRY(settle_leaves());
+  if (work_.keep_delta)
+    settle_delta(event.ordinal);
+  else
+    tip_.undo_floor = event.ordinal.value + 1;
+  forget_spent_coins();
+  tip_.position = event.position();
+  tip_.number = block.number;
+  ++held_blocks_;
+  spent_since_prune_ += work_.spends.size();
+  counters_.blocks += 1;
+  const bool hold = event.behind > 0 && changes_.bytes() < options_.cache_bytes;
+  if (!hold) TRY(commit());
+  counters_.apply_us += watch.micros();
+  return {};
+}
+
+Result<> Writer::create_outputs() {
+  const chain::Block& block = *work_.block;
+  const bool bitcoin = block.family == chain::Family::kBitcoin;
+  for (std::uint32_t row = 0; row < block.txs.size(); ++row) {
+    const chain::Tx& tx = block.txs[row];
+    Result<> done;
+    block.for_each_created(tx, [&](std::uint32_t index, const chain::Output& output, bool) {
+      if (!done) return;
+      // Nobody can spend these: counted, not stored (U4).
+      if (bitcoin && (chain::is_unspendable(output.address) || block.number.value == 0)) {
+        ++counters_.unspendable;
+        return;
+      }
+      done = create(row, index, static_cast<std::uint32_t>(&output - block.outputs.data()));
+    });
+    TRY(std::move(done));
+    if (!tx.valid)
+      work_.delta.tx_flags.push_back({tx.id, true, tx.collateral_return != chain::kNone});
+  }
+  return {};
+}
+
+Result<> Writer::create(std::uint32_t tx, std::uint32_t index, std::uint32_t row) {
+  const chain::Block& block = *work_.block;
+  if (block.family == chain::Family::kCardano && index > kMaxCardanoIndex)
+    return fail(Code::kInvalidInput, "transaction {} has more outputs than an index can count",
+                chain::display(block.family, block.txs[tx].id));
+  const chain::Outpoint outpoint{block.txs[tx].id, index};
+  Coin* coin = changes_.coins.find(outpoint);
+  // Ids repeat only where two coinbases are equal, before blocks had to state their height.
+  if (coin != nullptr || (block.txs[tx].coinbase && block.family == chain::Family::kBitcoin)) {
+    if (!TRY(overwrite(outpoint, coin))) return {};
+    coin = changes_.coins.find(outpoint);
+  }
+  if (coin == nullptr) coin = &changes_.coins.insert(outpoint);
+  coin->state = CoinState::kFresh;
+  coin->row = row;
+  work_.created.push_back(coin);
+  work_.created_tx.push_back(tx);
+  return {};
+}
+
+// Makes room for an output whose id was there before (U4). False: the block itself has it twice,
+// and the first stands.
+Result<bool> Writer::overwrite(const chain::Outpoint& outpoint, Coin* coin) {
+  Overwritten old{outpoint, {}, {}};
+  if (coin != nullptr && coin->state == CoinState::kFresh) return false;
+  const OutpointKey key = outpoint_key(network_.family, outpoint);
+  if (coin != nullptr && coin->state == CoinState::kLive) {
+    old.record.assign(coin->body.view().begin(), coin->body.view().end());
+    changes_.coins.set_body(*coin, {});
+  } else if (coin == nullptr) {
+    if (auto stored = TRY(db_.get(columns_.unspent, key.view()))) {
+      old.record = std::move(*stored);
+      Coin& made = changes_.coins.insert(outpoint);
+      made.on_disk = true;
+      changes_.overwritten.emplace_back(outpoint, Body::copy(old.record));
+    }
+  } else {  // spent since the last commit: its record was on disk
+    changes_.overwritten.emplace_back(outpoint, changes_.coins.take_body(*coin));
+  }
+  if (!old.record.empty()) count_in(old.record, false);
+  // What is unspent again is no longer remembered as spent.
+  const auto held = std::find_if(changes_.spent.rbegin(), changes_.spent.rend(),
+                                 [&](const SpentCoin& s) { return s.outpoint == outpoint; });
+  if (held != changes_.spent.rend()) {
+    encode_spent(old.spent, held->by, changes_.blocks[held->block].second, held->before.view());
+    changes_.spent.erase(std::next(held).base());
+  } else if (old.record.empty()) {
+    if (auto stored = TRY(db_.get(columns_.spent, key.view()))) old.spent = std::move(*stored);
+  }
+  if (!old.spent.empty()) changes_.spent_other.push_back({outpoint, std::nullopt});
+  if (!old.record.empty() || !old.spent.empty()) work_.overwritten.push_back(std::move(old));
+  return true;
+}
+
+void Writer::take_inputs() {
+  const chain::Block& block = *work_.block;
+  const bool cardano = block.family == chain::Family::kCardano;
+  for (std::uint32_t row = 0; row < block.txs.size(); ++row) {
+    for (const chain::Input& input : block.spent_by(block.txs[row])) {
+      const chain::Outpoint outpoint = input.outpoint();
+      Coin* coin = changes_.coins.find(outpoint);
+      if (coin == nullptr && !(cardano && outpoint.index > kMaxCardanoIndex)) {
+        coin = &changes_.coins.insert(outpoint);
+        coin->state = CoinState::kFetching;
+        work_.fetching.push_back(coin);
+        work_.spends.push_back({coin, row});
+      } else if (coin != nullptr && coin->state == CoinState::kFresh) {
+        coin->state = CoinState::kTransient;
+        work_.spends.push_back({coin, row});
+      } else if (coin != nullptr && coin->state == CoinState::kLive) {
+        coin->state = CoinState::kSpending;
+        work_.spends.push_back({coin, row});
+      } else {
+        missing_input(outpoint, row);
+      }
+    }
+  }
+}
+
+void Writer::missing_input(const chain::Outpoint& outpoint, std::uint32_t tx) {
+  if (++counters_.missing > kMissingLogged) return;
+  const chain::Block& block = *work_.block;
+  log::warn("an input is not in the UTXO set; passed over",
+            {{"input", fmt::format("{}#{}", chain::display(block.family, outpoint.tx),
+                                   outpoint.index)},
+             {"transaction", chain::display(block.family, block.txs[tx].id)},
+             {"block", block.number}});
+}
+
+Result<> Writer::fetch_inputs() {
+  if (work_.fetching.empty()) return {};
+  std::vector<Coin*>& coins = work_.fetching;
+  std::sort(coins.begin(), coins.end(),
+            [](const Coin* a, const Coin* b) { return a->outpoint < b->outpoint; });
+  std::vector<OutpointKey> keys;
+  keys.reserve(coins.size());
+  std::vector<ByteView> views;
+  views.reserve(coins.size());
+  for (const Coin* coin : coins) {
+    keys.push_back(outpoint_key(network_.family, coin->outpoint));
+    views.push_back(keys.back().view());
+  }
+  kv::PinnedValues values;
+  TRY(db_.multi_get_pinned(columns_.unspent, views, values));
+  for (std::size_t i = 0; i < coins.size(); ++i) {
+    if (const auto value = values[i]) {
+      changes_.coins.set_body(*coins[i], Body::copy(*value));
+      coins[i]->on_disk = true;
+      coins[i]->state = CoinState::kSpending;
+    }
+  }
+  // What is still being fetched is nowhere.
+  std::erase_if(work_.spends, [&](const Spend& spend) {
+    if (spend.coin->state != CoinState::kFetching) return false;
+    missing_input(spend.coin->outpoint, spend.tx);
+    changes_.coins.erase(*spend.coin);
+    return true;
+  });
+  return {};
+}
+
+// The first Allegra block gave the unspent redeem outputs of the genesis back to the reserves (U6).
+// Once in the life of a chain, so a scan is fine.
+Result<> Writer::remove_redeem_outputs() {
+  const auto take = [&](Coin& coin) {
+    coin.state = CoinState::kSpending;
+    work_.spends.push_back({&coin, chain::kNone});
+  };
+  for (const Coin* found : changes_.coins.all()) {
+    if (found->state != CoinState::kLive) continue;
+    if (chain::is_redeem_address(TRY(decode_head(found->body.view())).address))
+      take(*changes_.coins.find(found->outpoint));
+  }
+  kv::Iterator it = db_.iterate(columns_.unspent, {.fill_cache = false});
+  for (it.seek_to_first(); it.valid(); it.next()) {
+    if (!chain::is_redeem_address(TRY(decode_head(it.value())).address)) continue;
+    const chain::Outpoint outpoint = read_outpoint(network_.family, it.key().data());
+    if (changes_.coins.find(outpoint) != nullptr) continue;  // changed since; seen above
+    Coin& coin = changes_.coins.insert(outpoint);
+    coin.on_disk = true;
+    changes_.coins.set_body(coin, Body::copy(it.value()));
+    take(coin);
+  }
+  return it.status();
+}
+
+ByteView Writer::encode_created(const Coin& coin, std::uint32_t tx,
+                                std::optional<std::uint64_t> leaf) {
+  const chain::Block& block = *work_.block;
+  const chain::Output& output = block.outputs[coin.row];
+  work_.scratch.clear();
+  encode_record(work_.scratch, Origin::of(block), output, block.assets_of(output),
+                !block.txs[tx].valid,
+                block.txs[tx].coinbase && block.family == chain::Family::kBitcoin, leaf);
+  return work_.scratch;
+}
+
+// Records of what the block leaves behind, in the order of transactions and outputs.
+Result<> Writer::settle_created() {
+  for (std::size_t i = 0; i < work_.created.size(); ++i) {
+    Coin& coin = *work_.created[i];
+    const std::uint32_t tx = work_.created_tx[i];
+    if (coin.state == CoinState::kTransient) {
+      work_.delta.transient.push_back(coin.outpoint);
+      if (work_.keep_spent)
+        changes_.coins.set_body(coin, Body::copy(encode_created(coin, tx, std::nullopt)));
+      continue;
+    }
+    std::optional<std::uint64_t> leaf;
+    if (options_.store == StoreType::kMmr) leaf = tip_.leaves++;
+    const ByteView record = encode_created(coin, tx, leaf);
+    changes_.coins.set_body(coin, Body::copy(record));
+    coin.state = CoinState::kLive;
+    ++tip_.unspent;
+    tip_.coin += work_.block->outputs[coin.row].coin.value;
+    if (work_.keep_delta) work_.delta.created.push_back({coin.outpoint, {}, {}});
+  }
+  counters_.created += work_.created.size();
+  return {};
+}
+
+Result<> Writer::settle_spent() {
+  for (const Spend& spend : work_.spends) {
+    Coin& coin = *spend.coin;
+    const Hash256 by = spend.tx == chain::kNone ? Hash256{} : work_.block->txs[spend.tx].id;
+    if (coin.state == CoinState::kTransient) {
+      if (work_.keep_spent)
+        changes_.add_spent(coin.outpoint, Body::copy(coin.body.view()), by, work_.change_block);
+      continue;
+    }
+    CHECK(coin.state == CoinState::kSpending);
+    const RecordHead head = TRY(decode_head(coin.body.view()));
+    --tip_.unspent;
+    tip_.coin -= head.coin.value;
+    if (work_.keep_delta) work_.delta.spent.push_back({coin.outpoint, {}, by});
+    if (work_.keep_spent)
+      changes_.add_spent(coin.outpoint, Body::copy(coin.body.view()), by, work_.change_block);
+  }
+  counters_.spent += work_.spends.size();
+  return {};
+}
+
+void Writer::settle_delta(Ordinal ordinal) {
+  const chain::Block& block = *work_.block;
+  BlockDelta& delta = work_.delta;
+  delta.number = block.number;
+  delta.slot = block.slot;
+  delta.hash = block.hash;
+  if (options_.self_contained_delta) {
+    for (DeltaEntry& entry : delta.created)
+      entry.record = changes_.coins.find(entry.outpoint)->body.view();
+    for (DeltaEntry& entry : delta.spent)
+      entry.record = changes_.coins.find(entry.outpoint)->body.view();
+  }
+  for (const Overwritten& old : work_.overwritten)
+    delta.replaced.push_back({old.outpoint, old.record, old.spent});
+  Bytes encoded;
+  encoded.reserve(128 + 48 * (delta.created.size() + delta.spent.size()));
+  encode_delta(encoded, delta);
+  changes_.add_delta(ordinal, std::move(encoded));
+}
+
+// What is not on disk leaves no trace; what is will be deleted there.
+void Writer::forget_spent_coins() {
+  for (const Spend& spend : work_.spends) {
+    Coin& coin = *spend.coin;
+    if (coin.on_disk)
+      coin.state = CoinState::kSpent;
+    else
+      changes_.coins.erase(coin);
+  }
+}
+
+}  // namespace coffer::utxo

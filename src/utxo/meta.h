@@ -1,0 +1,51 @@
+// What utxo_meta holds: the settings that shape the data (written once), and where the data stand
+// (written with every commit).
+#pragma once
+
+#include "bus/event.h"
+#include "kv/database.h"
+#include "utxo/options.h"
+
+namespace coffer::utxo {
+
+inline constexpr std::uint64_t kSchemaVersion = 1;
+
+// Which settings the data were made with (U12).
+struct Shape {
+  std::uint64_t schema_version = kSchemaVersion;
+  StoreType store = StoreType::kClassic;
+  bool index_address = true;
+  bool index_credential = true;
+  bool self_contained_delta = false;
+
+  static Shape of(const Options& options) {
+    return {kSchemaVersion, options.store, options.index_address, options.index_credential,
+            options.self_contained_delta};
+  }
+};
+
+// Where the data stand. Everything but the cursor of pruning is a function of the chain.
+struct Tip {
+  bus::Position position;
+  BlockNumber number;  // of the block at the position
+  std::uint64_t unspent = 0;
+  unsigned __int128 coin = 0;
+  std::uint8_t era = 0;          // of the last Cardano block
+  std::uint64_t leaves = 0;      // of the accumulator
+  std::uint64_t undo_floor = 0;  // every block from this ordinal to the position has its delta
+  std::uint64_t delta_floor = 0;  // no delta below this ordinal is there
+  std::uint64_t prune_block = 0;  // the next delta by which spent records are forgotten
+  std::uint64_t prune_entry = 0;  // and how many of its entries are done
+};
+
+// Nothing if the column is empty. Errors: kCorrupt; kConflict (written by a newer program).
+Result<std::optional<Shape>> read_shape(const kv::Database& db, kv::Column meta);
+Result<Tip> read_tip(const kv::Database& db, kv::Column meta,
+                     const kv::Snapshot* snapshot = nullptr);
+
+Bytes encode_shape(const Shape& shape);
+Bytes encode_tip(const Tip& tip);
+inline constexpr std::string_view kShapeKey = "shape";
+inline constexpr std::string_view kTipKey = "tip";
+
+}  // namespace coffer::utxo

@@ -1,0 +1,197 @@
+// Undoing blocks by their deltas, newest first.
+#include "base/check.h"
+#include "base/log.h"
+#include "base/stopwatch.h"
+#include "utxo/keys.h"
+#include "utxo/writer.h"
+
+namespace coffer::utxo {
+
+Result<> Writer::rollback(const bus::Position& to) {
+  const Stopwatch watch;
+  TRY(flush());
+  if (to.height() >= tip_.position.height()) return {};
+  const std::uint64_t from = tip_.position.height();
+  // What must hold for all of it is checked before any of it is done (U2).
+  const bool beyond = to.height() < tip_.undo_floor;
+  if (beyond && options_.beyond_window == BeyondWindow::kRefuse)
+    return fail(Code::kBeyondWindow,
+                "cannot undo {} blocks: the UTXO state can go back {}, to ordinal {}; 'coffer utxo "
+                "rebuild' starts over",
+                from - to.height(), from - tip_.undo_floor, tip_.undo_floor);
+  const std::uint64_t target = std::max(to.height(), tip_.undo_floor);
+  for (std::uint64_t height = from; height > target; --height) {
+    TRY(undo(Ordinal(height - 1)));
+    // A stop in between leaves a block boundary, as every commit does.
+    if (changes_.bytes() >= options_.cache_bytes && height - 1 > target) TRY(commit());
+  }
+  if (beyond) TRY(drop_created_after(to));
+  tip_.position = to;
+  tip_.prune_block = std::min(tip_.prune_block, to.height());
+  if (tip_.prune_block == to.height()) tip_.prune_entry = 0;
+  tip_.delta_floor = std::min(tip_.delta_floor, to.height());
+  tip_.undo_floor = std::min(tip_.undo_floor, to.height());
+  TRY(commit());
+  counters_.rollbacks += 1;
+  counters_.rollback_us += watch.micros();
+  log::info("utxo rolled back", {{"blocks", from - to.height()},
+                                 {"slot", to.point.slot},
+                                 {"block", tip_.number},
+                                 {"unspent", tip_.unspent}});
+  return {};
+}
+
+Result<> Writer::undo(Ordinal ordinal) {
+  const auto stored = TRY(db_.get(columns_.delta, ordinal_key(ordinal)));
+  if (!stored)
+    return fail(Code::kCorrupt, "the delta of ordinal {} is missing; run 'coffer utxo rebuild'",
+                ordinal.value);
+  const BlockDelta delta = TRY(decode_delta(*stored));
+  TRY(undo_created(delta));
+  TRY(undo_spent(delta));
+  TRY(undo_replaced(delta));
+  for (const chain::Outpoint& outpoint : delta.transient)
+    changes_.spent_other.push_back({outpoint, std::nullopt});
+  TRY(undo_leaves(delta));
+  if (delta.era_before) tip_.era = *delta.era_before;
+  changes_.dropped_deltas.push_back(ordinal);
+  counters_.reversed += delta.created.size() + delta.spent.size();
+  return set_position_before(ordinal, delta);
+}
+
+// After undoing `ordinal` the state stands at the block before it, whose own delta tells which.
+Result<> Writer::set_position_before(Ordinal ordinal, const BlockDelta& undone) {
+  if (ordinal.value == 0) {
+    tip_.position = bus::Position::origin();
+    tip_.number = BlockNumber(0);
+    return {};
+  }
+  const Ordinal before(ordinal.value - 1);
+  const auto stored = TRY(db_.get(columns_.delta, ordinal_key(before)));
+  if (!stored) {  // the caller knows the point; the number is one less but for boundary blocks
+    tip_.number = undone.number.minus(1);
+    return {};
+  }
+  const BlockDelta delta = TRY(decode_delta(*stored));
+  tip_.position = bus::Position::after(before, {delta.slot, delta.hash});
+  tip_.number = delta.number;
+  return {};
+}
+
+namespace {
+
+// The records of these outpoints in a column, in the order given.
+Result<> fetch(const kv::Database& db, kv::Column column, chain::Family family,
+               const std::vector<chain::Outpoint>& outpoints, kv::PinnedValues& values) {
+  std::vector<OutpointKey> keys;
+  keys.reserve(outpoints.size());
+  std::vector<ByteView> views;
+  views.reserve(outpoints.size());
+  for (const chain::Outpoint& outpoint : outpoints) {
+    keys.push_back(outpoint_key(family, outpoint));
+    views.push_back(keys.back().view());
+  }
+  return db.multi_get_pinned(column, views, values);
+}
+
+std::unexpected<Error> absent(chain::Family family, const chain::Outpoint& outpoint,
+                              std::string_view where) {
+  return fail(Code::kCorrupt, "{}#{} should be in {} and is not; run 'coffer utxo rebuild'",
+              chain::display(family, outpoint.tx), outpoint.index, where);
+}
+
+}  // namespace
+
+Result<> Writer::undo_created(const BlockDelta& delta) {
+  std::vector<chain::Outpoint> on_disk;
+  for (const DeltaEntry& entry : delta.created) {
+    Coin* coin = changes_.coins.find(entry.outpoint);
+    if (coin == nullptr) {
+      on_disk.push_back(entry.outpoint);
+      continue;
+    }
+    CHECK(coin->state == CoinState::kLive);  // a later block spent it, and that is undone
+    count_in(coin->body.view(), false);
+    if (coin->on_disk)
+      coin->state = CoinState::kSpent;
+    else
+      changes_.coins.erase(*coin);
+  }
+  kv::PinnedValues values;
+  TRY(fetch(db_, columns_.unspent, network_.family, on_disk, values));
+  for (std::size_t i = 0; i < on_disk.size(); ++i) {
+    const auto value = values[i];
+    if (!value) return absent(network_.family, on_disk[i], "utxo_unspent");
+    Coin& coin = changes_.coins.insert(on_disk[i]);
+    coin.on_disk = true;
+    coin.state = CoinState::kSpent;
+    changes_.coins.set_body(coin, Body::copy(*value));
+    count_in(*value, false);
+  }
+  return {};
+}
+
+Result<> Writer::restore(const chain::Outpoint& outpoint, ByteView record) {
+  Coin* coin = changes_.coins.find(outpoint);
+  if (coin == nullptr) {
+    coin = &changes_.coins.insert(outpoint);
+  } else if (coin->on_disk) {  // another record of this id stands there
+    changes_.overwritten.emplace_back(outpoint, changes_.coins.take_body(*coin));
+  }
+  coin->state = CoinState::kLive;
+  changes_.coins.set_body(*coin, Body::copy(record));
+  count_in(record, true);
+  return {};
+}
+
+Result<> Writer::undo_spent(const BlockDelta& delta) {
+  std::vector<chain::Outpoint> stored_elsewhere;
+  for (const DeltaEntry& entry : delta.spent) {
+    if (entry.record.empty())
+      stored_elsewhere.push_back(entry.outpoint);
+    else
+      TRY(restore(entry.outpoint, entry.record));
+    changes_.spent_other.push_back({entry.outpoint, std::nullopt});
+  }
+  kv::PinnedValues values;
+  TRY(fetch(db_, columns_.spent, network_.family, stored_elsewhere, values));
+  for (std::size_t i = 0; i < stored_elsewhere.size(); ++i) {
+    const auto value = values[i];
+    if (!value) return absent(network_.family, stored_elsewhere[i], "utxo_spent");
+    TRY(restore(stored_elsewhere[i], TRY(decode_spent(*value)).before));
+  }
+  return {};
+}
+
+Result<> Writer::undo_replaced(const BlockDelta& delta) {
+  for (const Replaced& old : delta.replaced) {
+    if (!old.record.empty()) TRY(restore(old.outpoint, old.record));
+    if (!old.spent.empty())
+      changes_.spent_other.push_back({old.outpoint, Bytes(old.spent.begin(), old.spent.end())});
+  }
+  return {};
+}
+
+// The last resort of utxo.rollback.beyondWindow = partial: what was created later goes, what was
+// spent before the window stays spent.
+Result<> Writer::drop_created_after(const bus::Position& to) {
+  log::warn("rolling back beyond the window: outputs spent between the target and the window stay "
+            "lost; 'coffer utxo rebuild' makes the state exact again",
+            {{"target_height", to.height()}, {"window_height", tip_.undo_floor}});
+  TRY(commit());
+  const bool all = to.at_origin;
+  kv::Iterator it = db_.iterate(columns_.unspent, {.fill_cache = false});
+  for (it.seek_to_first(); it.valid(); it.next()) {
+    const RecordHead head = TRY(decode_head(it.value()));
+    const bool genesis = TRY(decode_record(it.value())).block_hash.empty();
+    if (genesis || (!all && head.slot <= to.point.slot)) continue;
+    Coin& coin = changes_.coins.insert(read_outpoint(network_.family, it.key().data()));
+    coin.on_disk = true;
+    coin.state = CoinState::kSpent;
+    changes_.coins.set_body(coin, Body::copy(it.value()));
+    count_in(it.value(), false);
+  }
+  return it.status();
+}
+
+}  // namespace coffer::utxo

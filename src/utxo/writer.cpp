@@ -1,0 +1,83 @@
+#include "utxo/writer.h"
+
+#include "base/check.h"
+#include "base/log.h"
+
+namespace coffer::utxo {
+
+Writer::Writer(kv::Database& db, const chain::Network& network, const Options& options,
+               const Columns& columns, const Tip& tip)
+    : db_(db),
+      network_(network),
+      options_(options),
+      columns_(columns),
+      tip_(tip),
+      committed_(tip) {}
+
+void Writer::count_in(ByteView record, bool in) {
+  const auto head = decode_head(record);
+  CHECK(head);  // it was decoded, or made, on the way here
+  if (in) {
+    ++tip_.unspent;
+    tip_.coin += head->coin.value;
+  } else {
+    --tip_.unspent;
+    tip_.coin -= head->coin.value;
+  }
+}
+
+Result<> Writer::add_genesis(std::span<const chain::GenesisUtxo> genesis) {
+  CHECK(tip_.position.at_origin && tip_.unspent == 0);
+  Origin origin;
+  origin.family = network_.family;
+  if (!network_.cardano.eras.empty())
+    origin.time_unix_s = network_.cardano.eras.front().start_unix_s;
+  for (const chain::GenesisUtxo& utxo : genesis) {
+    chain::Output output;
+    output.address = utxo.address;
+    output.coin = utxo.coin;
+    std::optional<std::uint64_t> leaf;
+    if (options_.store == StoreType::kMmr) leaf = tip_.leaves++;
+    Bytes record;
+    encode_record(record, origin, output, {}, false, false, leaf);
+    if (changes_.coins.find(utxo.outpoint) != nullptr)
+      return fail(Code::kInvalidInput, "the genesis files hold an address twice: {}",
+                  to_hex(utxo.address));
+    Coin& coin = changes_.coins.insert(utxo.outpoint);
+    coin.state = CoinState::kLive;
+    changes_.coins.set_body(coin, Body::copy(record));
+    count_in(record, true);
+  }
+  held_blocks_ = 1;
+  return commit();
+}
+
+Result<> Writer::flush() {
+  if (held_blocks_ == 0) return {};
+  return commit();
+}
+
+Result<> Writer::commit() {
+  const CommitPlan plan{db_, columns_, network_.family, options_.index_address,
+                        options_.index_credential};
+  const std::size_t count = changes_.changes();
+  Result<> done = utxo::commit(plan, changes_, tip_);
+  changes_ = ChangeSet{};
+  const std::uint64_t blocks = std::exchange(held_blocks_, 0);
+  if (!done) {
+    tip_ = committed_;
+    // What was held back went with it: doing the last call again would pass blocks over.
+    done.error().retryable = false;
+    return done;
+  }
+  committed_ = tip_;
+  if (blocks > 1)
+    log::debug("utxo commit", {{"blocks", blocks},
+                               {"changes", count},
+                               {"slot", tip_.position.point.slot},
+                               {"block", tip_.number},
+                               {"unspent", tip_.unspent}});
+  return prune();
+}
+
+}  // namespace coffer::utxo

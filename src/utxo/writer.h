@@ -1,0 +1,117 @@
+// Applies, undoes and prunes blocks. One thread.
+//
+// Per block: its outputs go into a table in memory, its inputs are looked up there and what is not
+// there with one MultiGet; what came and went within the same commit is never written. Cost: two
+// table operations an output, one an input, one encoding a record that outlives its block.
+#pragma once
+
+#include <atomic>
+
+#include "bus/event.h"
+#include "chain/network.h"
+#include "utxo/changes.h"
+#include "utxo/delta.h"
+#include "utxo/store.h"
+
+namespace coffer::utxo {
+
+class Writer {
+ public:
+  Writer(kv::Database& db, const chain::Network& network, const Options& options,
+         const Columns& columns, const Tip& tip);
+
+  // The outputs that the chain begins with, committed at once; only on an empty state.
+  Result<> add_genesis(std::span<const chain::GenesisUtxo> genesis);
+  // Errors: kCorrupt, kUnavailable, kInvalidInput (an index that no key can hold).
+  Result<> apply(const bus::BlockApplied& event);
+  // Errors: kBeyondWindow; nothing is changed then (U2).
+  Result<> rollback(const bus::Position& to);
+  Result<> flush();
+
+  // With what is held back.
+  const Tip& tip() const { return tip_; }
+
+  // For metrics; the writer's thread changes them, any may read.
+  struct Counters {
+    std::atomic<std::uint64_t> created{0}, spent{0}, pruned{0}, reversed{0}, missing{0},
+        unspendable{0}, blocks{0}, rollbacks{0}, prunes{0}, apply_us{0}, rollback_us{0}, prune_us{0};
+  };
+  const Counters& counters() const { return counters_; }
+
+ private:
+  struct Spend {
+    Coin* coin = nullptr;
+    std::uint32_t tx = 0;  // a row of Block::txs; kNone: a rule of the ledger
+  };
+  struct Overwritten {
+    chain::Outpoint outpoint;
+    Bytes record, spent;
+  };
+  // The block in hand.
+  struct Work {
+    const chain::Block* block = nullptr;
+    std::vector<Coin*> created;
+    std::vector<std::uint32_t> created_tx;  // beside it: rows of Block::txs
+    std::vector<Spend> spends;
+    std::vector<Coin*> fetching;
+    std::vector<Overwritten> overwritten;
+    std::uint32_t change_block = 0;
+    bool keep_delta = false;
+    bool keep_spent = false;
+    BlockDelta delta;
+    Bytes scratch;
+    void clear();
+  };
+
+  // apply.cpp
+  Result<> create_outputs();
+  Result<> create(std::uint32_t tx, std::uint32_t index, std::uint32_t row);
+  Result<bool> overwrite(const chain::Outpoint& outpoint, Coin* coin);
+  void take_inputs();
+  Result<> fetch_inputs();
+  Result<> remove_redeem_outputs();
+  Result<> settle_created();
+  Result<> settle_spent();
+  void settle_delta(Ordinal ordinal);
+  void forget_spent_coins();
+  void missing_input(const chain::Outpoint& outpoint, std::uint32_t tx);
+  ByteView encode_created(const Coin& coin, std::uint32_t tx, std::optional<std::uint64_t> leaf);
+
+  // rollback.cpp
+  Result<> undo(Ordinal ordinal);
+  Result<> undo_created(const BlockDelta& delta);
+  Result<> undo_spent(const BlockDelta& delta);
+  Result<> undo_replaced(const BlockDelta& delta);
+  Result<> set_position_before(Ordinal ordinal, const BlockDelta& undone);
+  Result<> drop_created_after(const bus::Position& to);
+  Result<> restore(const chain::Outpoint& outpoint, ByteView record);
+
+  // prune.cpp
+  Result<> prune();
+  Result<> forget_spent(kv::Batch& batch, std::uint64_t& budget);
+  Result<> drop_deltas(kv::Batch& batch, std::uint64_t& budget);
+  Result<std::optional<Bytes>> next_delta(std::uint64_t& from, std::uint64_t end) const;
+  std::uint64_t spent_horizon() const;
+  std::uint64_t delta_horizon() const;
+
+  // leaves.cpp: the accumulator's part
+  Result<> settle_leaves();
+  Result<> undo_leaves(const BlockDelta& delta);
+  Result<> prune_leaves(ByteView delta);
+
+  Result<> commit();
+  void count_in(ByteView record, bool in);
+
+  kv::Database& db_;
+  const chain::Network network_;
+  const Options options_;
+  const Columns columns_;
+  Tip tip_, committed_;
+  ChangeSet changes_;
+  Work work_;
+  std::uint64_t held_blocks_ = 0;
+  std::uint64_t spent_since_prune_ = 0;
+  Counters counters_;
+};
+
+}  // namespace coffer::utxo
