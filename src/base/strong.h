@@ -10,6 +10,9 @@
 
 namespace coffer {
 
+// For sums of amounts, which may pass 64 bits. fmt prints it.
+__extension__ typedef unsigned __int128 U128;
+
 template <typename Tag>
 struct StrongU64 {
   std::uint64_t value = 0;

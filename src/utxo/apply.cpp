@@ -34,11 +34,14 @@ void Writer::Work::clear() {
 Result<> Writer::apply(const bus::BlockApplied& event) {
   const chain::Block& block = *event.block;
   const Stopwatch watch;
+  const bool keep_delta = event.behind < options_.rollback_window;
+  if (!keep_delta && tip_.delta_floor < tip_.position.height()) TRY(give_up_undo());
   work_.clear();
   work_.block = &block;
-  work_.keep_delta = event.behind < options_.rollback_window;
-  work_.keep_spent = options_.self_contained_delta ? event.behind < options_.prune_depth
-                                                   : work_.keep_delta;
+  work_.first_leaf = tip_.leaves;
+  work_.keep_delta = keep_delta;
+  work_.keep_spent =
+      options_.self_contained_delta ? event.behind < options_.prune_depth : work_.keep_delta;
   work_.change_block = work_.keep_spent ? changes_.add_block(block) : 0;
   TRY(create_outputs());
   take_inputs();
@@ -54,7 +57,7 @@ Result<> Writer::apply(const bus::BlockApplied& event) {
   if (work_.keep_delta)
     settle_delta(event.ordinal);
   else
-    tip_.undo_floor = event.ordinal.value + 1;
+    tip_.undo_floor = tip_.delta_floor = tip_.prune_block = event.ordinal.value + 1;
   forget_spent_coins();
   tip_.position = event.position();
   tip_.number = block.number;
@@ -171,11 +174,11 @@ void Writer::take_inputs() {
 void Writer::missing_input(const chain::Outpoint& outpoint, std::uint32_t tx) {
   if (++counters_.missing > kMissingLogged) return;
   const chain::Block& block = *work_.block;
-  log::warn("an input is not in the UTXO set; passed over",
-            {{"input", fmt::format("{}#{}", chain::display(block.family, outpoint.tx),
-                                   outpoint.index)},
-             {"transaction", chain::display(block.family, block.txs[tx].id)},
-             {"block", block.number}});
+  log::warn(
+      "an input is not in the UTXO set; passed over",
+      {{"input", fmt::format("{}#{}", chain::display(block.family, outpoint.tx), outpoint.index)},
+       {"transaction", chain::display(block.family, block.txs[tx].id)},
+       {"block", block.number}});
 }
 
 Result<> Writer::fetch_inputs() {
@@ -258,7 +261,8 @@ Result<> Writer::settle_created() {
       continue;
     }
     std::optional<std::uint64_t> leaf;
-    if (options_.store == StoreType::kMmr) leaf = tip_.leaves++;
+    if (accumulator_)
+      leaf = TRY(append_leaf(coin.outpoint, encode_created(coin, tx, std::nullopt)));
     const ByteView record = encode_created(coin, tx, leaf);
     changes_.coins.set_body(coin, Body::copy(record));
     coin.state = CoinState::kLive;

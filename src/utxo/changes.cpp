@@ -77,9 +77,11 @@ class Writer {
         entries.push_back({index_key(plan_.family, *owner, head.slot, outpoint), put});
       return {};
     };
-    for (const auto& [outpoint, body] : changes_.overwritten) TRY(add(outpoint, body.view(), false));
+    for (const auto& [outpoint, body] : changes_.overwritten)
+      TRY(add(outpoint, body.view(), false));
     for (const Coin* coin : coins_)
-      if (coin->body.size > 0) TRY(add(coin->outpoint, coin->body.view(), coin->state == CoinState::kLive));
+      if (coin->body.size > 0)
+        TRY(add(coin->outpoint, coin->body.view(), coin->state == CoinState::kLive));
     sort_by_key(entries);
     for (const IndexEntry& entry : entries) {
       if (entry.put)
@@ -119,7 +121,8 @@ class Writer {
       entries.push_back(
           {outpoint_key(plan_.family, other.outpoint), entries.size(), nullptr, &other});
     for (const SpentCoin& coin : changes_.spent)
-      entries.push_back({outpoint_key(plan_.family, coin.outpoint), entries.size(), &coin, nullptr});
+      entries.push_back(
+          {outpoint_key(plan_.family, coin.outpoint), entries.size(), &coin, nullptr});
     std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
       const int order = std::memcmp(a.key.bytes.data(), b.key.bytes.data(), a.key.size);
       return order != 0 ? order < 0 : a.order < b.order;
@@ -147,8 +150,7 @@ class Writer {
     std::vector<Ordinal> dropped = changes_.dropped_deltas;
     std::sort(dropped.begin(), dropped.end());
     for (const Ordinal ordinal : dropped) TRY(sink.del(ordinal_key(ordinal)));
-    for (const auto& [ordinal, delta] : changes_.deltas)
-      TRY(sink.put(ordinal_key(ordinal), delta));
+    for (const auto& [ordinal, delta] : changes_.deltas) TRY(sink.put(ordinal_key(ordinal), delta));
     return {};
   }
 
@@ -173,11 +175,9 @@ class Writer {
   Result<> for_each_column(Fn fn) const {
     const Columns& c = plan_.columns;
     TRY(fn(c.unspent, [this](auto& sink) { return unspent(sink); }));
-    if (plan_.index_address)
-      TRY(fn(c.addr, [this](auto& sink) { return addresses(sink); }));
+    if (plan_.index_address) TRY(fn(c.addr, [this](auto& sink) { return addresses(sink); }));
     TRY(fn(c.spent, [this](auto& sink) { return spent(sink); }));
-    if (plan_.index_credential)
-      TRY(fn(c.cred, [this](auto& sink) { return credentials(sink); }));
+    if (plan_.index_credential) TRY(fn(c.cred, [this](auto& sink) { return credentials(sink); }));
     TRY(fn(c.delta, [this](auto& sink) { return deltas(sink); }));
     if (c.mmr) TRY(fn(c.mmr, [this](auto& sink) { return mmr(sink); }));
     return fn(c.meta, [this](auto& sink) { return meta(sink); });
@@ -206,11 +206,12 @@ Result<> commit_files(const CommitPlan& plan, const Writer& writer) {
   std::deque<Result<>> results;
   std::vector<std::jthread> threads;
   TRY(writer.for_each_column([&](kv::Column column, auto write) -> Result<> {
-    files.push_back(TRY(plan.db.sorted_file(column)));
+    auto opened = plan.db.sorted_file(column);
+    if (!opened) return fail(std::move(opened).error());
+    files.push_back(std::move(*opened));
     results.emplace_back();
-    threads.emplace_back([write, file = &files.back(), result = &results.back()] {
-      *result = write(*file);
-    });
+    threads.emplace_back(
+        [write, file = &files.back(), result = &results.back()] { *result = write(*file); });
     return {};
   }));
   threads.clear();  // waits for them

@@ -22,7 +22,7 @@ std::uint32_t CoinTable::hash(const chain::Outpoint& outpoint) const {
   const std::uint64_t word = load_le<std::uint64_t>(outpoint.tx.data() + 8) ^
                              load_le<std::uint64_t>(outpoint.tx.data()) ^
                              (outpoint.index * 0x9e3779b97f4a7c15ull);
-  const auto product = static_cast<unsigned __int128>(word ^ (salt_ >> 7)) * salt_;
+  const auto product = static_cast<U128>(word ^ (salt_ >> 7)) * salt_;
   return static_cast<std::uint32_t>(static_cast<std::uint64_t>(product >> 64) ^
                                     static_cast<std::uint64_t>(product));
 }

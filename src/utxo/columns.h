@@ -11,9 +11,9 @@ struct Columns {
   kv::Column mmr;  // only with store mmr
 };
 
-inline constexpr const char* kColumnNames[] = {"utxo_unspent", "utxo_spent",
-                                               "utxo_addr",    "utxo_cred",
-                                               "utxo_block_delta", "utxo_meta", "utxo_mmr_nodes"};
+inline constexpr const char* kColumnNames[] = {"utxo_unspent",  "utxo_spent",       "utxo_addr",
+                                               "utxo_cred",     "utxo_block_delta", "utxo_meta",
+                                               "utxo_mmr_nodes"};
 
 // Errors: kNotFound if one of them is not open.
 Result<Columns> open_columns(const kv::Database& db, bool with_mmr);

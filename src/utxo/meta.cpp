@@ -83,7 +83,7 @@ Result<Tip> read_tip(const kv::Database& db, kv::Column meta, const kv::Snapshot
       case 0: position = reader.read_bytes(); break;
       case 1: tip.number = BlockNumber(reader.read_uint()); break;
       case 2: tip.unspent = reader.read_uint(); break;
-      case 3: tip.coin |= static_cast<unsigned __int128>(reader.read_uint()) << 64; break;
+      case 3: tip.coin |= static_cast<U128>(reader.read_uint()) << 64; break;
       case 4: tip.coin |= reader.read_uint(); break;
       case 5: tip.era = static_cast<std::uint8_t>(reader.read_uint()); break;
       case 6: tip.leaves = reader.read_uint(); break;

@@ -29,11 +29,11 @@ struct Tip {
   bus::Position position;
   BlockNumber number;  // of the block at the position
   std::uint64_t unspent = 0;
-  unsigned __int128 coin = 0;
-  std::uint8_t era = 0;          // of the last Cardano block
-  std::uint64_t leaves = 0;      // of the accumulator
-  std::uint64_t undo_floor = 0;  // every block from this ordinal to the position has its delta
-  std::uint64_t delta_floor = 0;  // no delta below this ordinal is there
+  U128 coin = 0;
+  std::uint8_t era = 0;           // of the last Cardano block
+  std::uint64_t leaves = 0;       // of the accumulator
+  std::uint64_t delta_floor = 0;  // the blocks from this ordinal to the position have a delta
+  std::uint64_t undo_floor = 0;   // and those from this one can be undone by it
   std::uint64_t prune_block = 0;  // the next delta by which spent records are forgotten
   std::uint64_t prune_entry = 0;  // and how many of its entries are done
 };

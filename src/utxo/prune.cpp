@@ -5,6 +5,11 @@
 #include "utxo/writer.h"
 
 namespace coffer::utxo {
+namespace {
+
+constexpr std::uint64_t kGiveUpBudget = 100'000;
+
+}  // namespace
 
 // Blocks below this ordinal need their spent records no more: rollback does, in compact mode (U1).
 std::uint64_t Writer::spent_horizon() const {
@@ -19,32 +24,37 @@ std::uint64_t Writer::delta_horizon() const {
   return height > options_.rollback_window ? height - options_.rollback_window : 0;
 }
 
-// The first delta at or after `from` and before `end`; moves `from` to it, or to `end`.
-Result<std::optional<Bytes>> Writer::next_delta(std::uint64_t& from, std::uint64_t end) const {
-  if (from >= end) return std::nullopt;
-  if (auto stored = TRY(db_.get(columns_.delta, ordinal_key(Ordinal(from))))) return stored;
-  const auto lower = ordinal_key(Ordinal(from)), upper = ordinal_key(Ordinal(end));
-  kv::Iterator it = db_.iterate(columns_.delta, {.lower_bound = lower, .upper_bound = upper});
-  it.seek_to_first();
-  if (it.valid()) {
-    from = load_be64(it.key().data());
-    return Bytes(it.value().begin(), it.value().end());
-  }
-  TRY(it.status());
-  from = end;
-  return std::nullopt;
-}
-
 Result<> Writer::prune() {
   // At least as fast as work comes in, or a busy chain would never be done.
-  std::uint64_t budget = std::max(options_.prune_batch_size, 2 * spent_since_prune_);
+  const std::uint64_t budget = std::max(options_.prune_batch_size, 2 * spent_since_prune_);
   spent_since_prune_ = 0;
-  if (tip_.prune_block >= spent_horizon() && tip_.delta_floor >= delta_horizon()) return {};
+  return prune_to(spent_horizon(), delta_horizon(), budget);
+}
+
+// Before blocks that no rollback can ask for: none of those before them can be undone either.
+Result<> Writer::give_up_undo() {
+  TRY(flush());
+  const std::uint64_t height = tip_.position.height();
+  while (tip_.delta_floor < height) TRY(prune_to(height, height, kGiveUpBudget));
+  return {};
+}
+
+Result<> Writer::prune_to(std::uint64_t spent_end, std::uint64_t delta_end, std::uint64_t budget) {
+  if (tip_.prune_block >= spent_end && tip_.delta_floor >= delta_end) return {};
   const Stopwatch watch;
   kv::Batch batch;
-  TRY(forget_spent(batch, budget));
-  TRY(drop_deltas(batch, budget));
+  TRY(forget_spent(batch, spent_end, budget));
+  TRY(drop_deltas(batch, delta_end, budget));
   if (batch.empty()) return {};
+  if (accumulator_) {
+    const Accumulator::Changes leaves = TRY(accumulator_->take_changes());
+    for (const auto& [key, value] : leaves) {
+      if (value)
+        batch.put(columns_.mmr, key, *value);
+      else
+        batch.del(columns_.mmr, key);
+    }
+  }
   batch.put(columns_.meta, as_bytes(kTipKey), encode_tip(tip_));
   TRY(db_.commit(batch));
   committed_ = tip_;
@@ -53,14 +63,19 @@ Result<> Writer::prune() {
   return {};
 }
 
-Result<> Writer::forget_spent(kv::Batch& batch, std::uint64_t& budget) {
-  const std::uint64_t end = spent_horizon();
-  while (budget > 0) {
-    const std::uint64_t before = tip_.prune_block;
-    const auto stored = TRY(next_delta(tip_.prune_block, end));
-    if (tip_.prune_block != before) tip_.prune_entry = 0;
-    if (!stored) return {};
-    const BlockDelta delta = TRY(decode_delta(*stored));
+// The delta of a block that must have one.
+Result<Bytes> Writer::delta_at(Ordinal ordinal) const {
+  auto stored = TRY(db_.get(columns_.delta, ordinal_key(ordinal)));
+  if (!stored)
+    return fail(Code::kCorrupt, "the delta of ordinal {} is missing; run 'coffer utxo rebuild'",
+                ordinal.value);
+  return std::move(*stored);
+}
+
+Result<> Writer::forget_spent(kv::Batch& batch, std::uint64_t end, std::uint64_t& budget) {
+  while (budget > 0 && tip_.prune_block < end) {
+    const Bytes stored = TRY(delta_at(Ordinal(tip_.prune_block)));
+    const BlockDelta delta = TRY(decode_delta(stored));
     // From here on the block cannot be undone in compact mode, half pruned or whole.
     if (!options_.self_contained_delta)
       tip_.undo_floor = std::max(tip_.undo_floor, tip_.prune_block + 1);
@@ -81,17 +96,16 @@ Result<> Writer::forget_spent(kv::Batch& batch, std::uint64_t& budget) {
   return {};
 }
 
-Result<> Writer::drop_deltas(kv::Batch& batch, std::uint64_t& budget) {
+Result<> Writer::drop_deltas(kv::Batch& batch, std::uint64_t end, std::uint64_t& budget) {
   // A delta is needed until its spent records are gone.
-  const std::uint64_t end = std::min(delta_horizon(), tip_.prune_block);
+  end = std::min(end, tip_.prune_block);
   budget = std::max<std::uint64_t>(budget, 2);  // so that each block makes room for the next
-  while (budget > 0) {
-    const auto stored = TRY(next_delta(tip_.delta_floor, end));
-    if (!stored) break;
-    TRY(prune_leaves(*stored));
+  for (; budget > 0 && tip_.delta_floor < end; ++tip_.delta_floor, --budget) {
+    if (accumulator_) {
+      const Bytes stored = TRY(delta_at(Ordinal(tip_.delta_floor)));
+      TRY(prune_leaves(stored));
+    }
     batch.del(columns_.delta, ordinal_key(Ordinal(tip_.delta_floor)));
-    ++tip_.delta_floor;
-    --budget;
   }
   tip_.undo_floor = std::max(tip_.undo_floor, tip_.delta_floor);
   return {};

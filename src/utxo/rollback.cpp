@@ -42,11 +42,8 @@ Result<> Writer::rollback(const bus::Position& to) {
 }
 
 Result<> Writer::undo(Ordinal ordinal) {
-  const auto stored = TRY(db_.get(columns_.delta, ordinal_key(ordinal)));
-  if (!stored)
-    return fail(Code::kCorrupt, "the delta of ordinal {} is missing; run 'coffer utxo rebuild'",
-                ordinal.value);
-  const BlockDelta delta = TRY(decode_delta(*stored));
+  const Bytes stored = TRY(delta_at(ordinal));
+  const BlockDelta delta = TRY(decode_delta(stored));
   TRY(undo_created(delta));
   TRY(undo_spent(delta));
   TRY(undo_replaced(delta));
@@ -158,7 +155,8 @@ Result<> Writer::undo_spent(const BlockDelta& delta) {
   for (std::size_t i = 0; i < stored_elsewhere.size(); ++i) {
     const auto value = values[i];
     if (!value) return absent(network_.family, stored_elsewhere[i], "utxo_spent");
-    TRY(restore(stored_elsewhere[i], TRY(decode_spent(*value)).before));
+    const SpentRecord spent = TRY(decode_spent(*value));
+    TRY(restore(stored_elsewhere[i], spent.before));
   }
   return {};
 }
@@ -175,21 +173,33 @@ Result<> Writer::undo_replaced(const BlockDelta& delta) {
 // The last resort of utxo.rollback.beyondWindow = partial: what was created later goes, what was
 // spent before the window stays spent.
 Result<> Writer::drop_created_after(const bus::Position& to) {
-  log::warn("rolling back beyond the window: outputs spent between the target and the window stay "
-            "lost; 'coffer utxo rebuild' makes the state exact again",
-            {{"target_height", to.height()}, {"window_height", tip_.undo_floor}});
-  TRY(commit());
-  const bool all = to.at_origin;
+  log::warn(
+      "rolling back beyond the window: outputs spent between the target and the window stay "
+      "lost; 'coffer utxo rebuild' makes the state exact again",
+      {{"target_height", to.height()}, {"window_height", tip_.undo_floor}});
+  const auto later = [&](ByteView record) -> Result<bool> {
+    const UtxoRecord facts = TRY(decode_record(record));
+    if (facts.block_hash.empty()) return false;  // of the genesis files
+    return to.at_origin || facts.slot > to.point.slot;
+  };
+  const auto drop = [&](Coin& coin) {
+    count_in(coin.body.view(), false);
+    if (coin.on_disk)
+      coin.state = CoinState::kSpent;
+    else
+      changes_.coins.erase(coin);
+  };
+  for (const Coin* found : changes_.coins.all())
+    if (found->state == CoinState::kLive && TRY(later(found->body.view())))
+      drop(*changes_.coins.find(found->outpoint));
   kv::Iterator it = db_.iterate(columns_.unspent, {.fill_cache = false});
   for (it.seek_to_first(); it.valid(); it.next()) {
-    const RecordHead head = TRY(decode_head(it.value()));
-    const bool genesis = TRY(decode_record(it.value())).block_hash.empty();
-    if (genesis || (!all && head.slot <= to.point.slot)) continue;
-    Coin& coin = changes_.coins.insert(read_outpoint(network_.family, it.key().data()));
+    const chain::Outpoint outpoint = read_outpoint(network_.family, it.key().data());
+    if (!TRY(later(it.value())) || changes_.coins.find(outpoint) != nullptr) continue;
+    Coin& coin = changes_.coins.insert(outpoint);
     coin.on_disk = true;
-    coin.state = CoinState::kSpent;
     changes_.coins.set_body(coin, Body::copy(it.value()));
-    count_in(it.value(), false);
+    drop(coin);
   }
   return it.status();
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bus/event.h"
+#include "mmr/check.h"
 #include "utxo/delta.h"
 #include "utxo/options.h"
 #include "utxo/record.h"
@@ -58,17 +59,19 @@ struct Page {
   // request looks at a bounded number of entries (E11).
   std::string cursor;
   bus::Position at;
+  BlockNumber number;  // of the block at that position
 };
 
 using AssetId = std::pair<Hash224, Bytes>;
 
 struct Balance {
-  unsigned __int128 coin = 0;
-  std::map<AssetId, unsigned __int128> assets;
+  U128 coin = 0;
+  std::map<AssetId, U128> assets;
   std::uint64_t utxos = 0;
   std::string
       cursor;  // set if there was more than one request may look at: sums so far, go on here
   bus::Position at;
+  BlockNumber number;
 };
 
 struct Root {
@@ -80,12 +83,13 @@ struct Root {
 
 struct Stats {
   bus::Position at;
+  BlockNumber number;
   StoreType store = StoreType::kClassic;
   std::uint64_t unspent = 0;
-  unsigned __int128 coin = 0;
+  U128 coin = 0;
   std::uint64_t leaves = 0;           // mmr
-  std::uint64_t pending_prunes = 0;   // blocks whose pruning is due
-  std::uint64_t rollback_blocks = 0;  // that can be undone now
+  std::uint64_t deltas = 0;           // blocks whose changes are kept
+  std::uint64_t rollback_blocks = 0;  // of them, that can be undone now
   // Since the process started.
   std::uint64_t created = 0, spent = 0, pruned = 0, reversed = 0, missing_inputs = 0,
                 unspendable = 0;
@@ -117,12 +121,13 @@ class UtxoState {
 
   // After the block of this number, or the newest. Errors: kUnavailable on classic, kNotFound.
   virtual Result<Root> root(std::optional<BlockNumber> number = {}) const = 0;
-  // A proof that the output was unspent after that block, as CBOR that check_proof() takes.
+  // A proof that the output was unspent after that block, for mmr::check(). Cost: a read a level;
+  // before the newest block also the deltas since.
   // Errors: as root(); kNotFound if it was not unspent then.
-  virtual Result<Bytes> prove(const chain::Outpoint& outpoint,
-                              std::optional<BlockNumber> number = {}) const = 0;
+  virtual Result<mmr::UnspentProof> prove(const chain::Outpoint& outpoint,
+                                          std::optional<BlockNumber> number = {}) const = 0;
 
-  virtual Stats stats() const = 0;
+  virtual Result<Stats> stats() const = 0;
   // Distinct addresses with unspent outputs. Cost: one seek an address, so not for every request.
   virtual Result<std::uint64_t> count_addresses() const = 0;
 
@@ -137,7 +142,7 @@ std::string dump_line(chain::Family family, const Utxo& utxo);
 // Count, value and acc: the sum of SHA-256 over the dump lines as 256-bit numbers, modulo 2^256.
 struct Digest {
   std::uint64_t count = 0;
-  unsigned __int128 coin = 0;
+  U128 coin = 0;
   Hash256 acc{};  // big-endian
   friend bool operator==(const Digest&, const Digest&) = default;
 

@@ -7,12 +7,9 @@ namespace coffer::utxo {
 
 Writer::Writer(kv::Database& db, const chain::Network& network, const Options& options,
                const Columns& columns, const Tip& tip)
-    : db_(db),
-      network_(network),
-      options_(options),
-      columns_(columns),
-      tip_(tip),
-      committed_(tip) {}
+    : db_(db), network_(network), options_(options), columns_(columns), tip_(tip), committed_(tip) {
+  if (options.store == StoreType::kMmr) accumulator_.emplace(db, columns.mmr, tip.leaves);
+}
 
 void Writer::count_in(ByteView record, bool in) {
   const auto head = decode_head(record);
@@ -36,10 +33,13 @@ Result<> Writer::add_genesis(std::span<const chain::GenesisUtxo> genesis) {
     chain::Output output;
     output.address = utxo.address;
     output.coin = utxo.coin;
-    std::optional<std::uint64_t> leaf;
-    if (options_.store == StoreType::kMmr) leaf = tip_.leaves++;
     Bytes record;
-    encode_record(record, origin, output, {}, false, false, leaf);
+    encode_record(record, origin, output, {}, false, false, std::nullopt);
+    if (accumulator_) {
+      const std::uint64_t leaf = TRY(append_leaf(utxo.outpoint, record));
+      record.clear();
+      encode_record(record, origin, output, {}, false, false, leaf);
+    }
     if (changes_.coins.find(utxo.outpoint) != nullptr)
       return fail(Code::kInvalidInput, "the genesis files hold an address twice: {}",
                   to_hex(utxo.address));
@@ -61,11 +61,20 @@ Result<> Writer::commit() {
   const CommitPlan plan{db_, columns_, network_.family, options_.index_address,
                         options_.index_credential};
   const std::size_t count = changes_.changes();
-  Result<> done = utxo::commit(plan, changes_, tip_);
+  Result<> done;
+  if (accumulator_) {
+    auto leaves = accumulator_->take_changes();
+    if (leaves)
+      changes_.mmr = std::move(*leaves);
+    else
+      done = fail(std::move(leaves).error());
+  }
+  if (done) done = utxo::commit(plan, changes_, tip_);
   changes_ = ChangeSet{};
   const std::uint64_t blocks = std::exchange(held_blocks_, 0);
   if (!done) {
     tip_ = committed_;
+    if (accumulator_) accumulator_->reset(tip_.leaves);
     // What was held back went with it: doing the last call again would pass blocks over.
     done.error().retryable = false;
     return done;

@@ -9,6 +9,7 @@
 
 #include "bus/event.h"
 #include "chain/network.h"
+#include "utxo/accumulator.h"
 #include "utxo/changes.h"
 #include "utxo/delta.h"
 #include "utxo/store.h"
@@ -34,7 +35,8 @@ class Writer {
   // For metrics; the writer's thread changes them, any may read.
   struct Counters {
     std::atomic<std::uint64_t> created{0}, spent{0}, pruned{0}, reversed{0}, missing{0},
-        unspendable{0}, blocks{0}, rollbacks{0}, prunes{0}, apply_us{0}, rollback_us{0}, prune_us{0};
+        unspendable{0}, blocks{0}, rollbacks{0}, prunes{0}, apply_us{0}, rollback_us{0},
+        prune_us{0};
   };
   const Counters& counters() const { return counters_; }
 
@@ -56,6 +58,7 @@ class Writer {
     std::vector<Coin*> fetching;
     std::vector<Overwritten> overwritten;
     std::uint32_t change_block = 0;
+    std::uint64_t first_leaf = 0;
     bool keep_delta = false;
     bool keep_spent = false;
     BlockDelta delta;
@@ -88,13 +91,16 @@ class Writer {
 
   // prune.cpp
   Result<> prune();
-  Result<> forget_spent(kv::Batch& batch, std::uint64_t& budget);
-  Result<> drop_deltas(kv::Batch& batch, std::uint64_t& budget);
-  Result<std::optional<Bytes>> next_delta(std::uint64_t& from, std::uint64_t end) const;
+  Result<> prune_to(std::uint64_t spent_end, std::uint64_t delta_end, std::uint64_t budget);
+  Result<> give_up_undo();
+  Result<> forget_spent(kv::Batch& batch, std::uint64_t end, std::uint64_t& budget);
+  Result<> drop_deltas(kv::Batch& batch, std::uint64_t end, std::uint64_t& budget);
+  Result<Bytes> delta_at(Ordinal ordinal) const;
   std::uint64_t spent_horizon() const;
   std::uint64_t delta_horizon() const;
 
   // leaves.cpp: the accumulator's part
+  Result<std::uint64_t> append_leaf(const chain::Outpoint& outpoint, ByteView facts);
   Result<> settle_leaves();
   Result<> undo_leaves(const BlockDelta& delta);
   Result<> prune_leaves(ByteView delta);
@@ -108,6 +114,7 @@ class Writer {
   const Columns columns_;
   Tip tip_, committed_;
   ChangeSet changes_;
+  std::optional<Accumulator> accumulator_;  // with store mmr
   Work work_;
   std::uint64_t held_blocks_ = 0;
   std::uint64_t spent_since_prune_ = 0;

@@ -1,0 +1,82 @@
+// Roots and proofs of the mmr store.
+#include "utxo/accumulator.h"
+#include "utxo/keys.h"
+#include "utxo/reader.h"
+
+namespace coffer::utxo {
+
+Result<> Reader::needs_mmr() const {
+  if (shape_.store == StoreType::kMmr) return {};
+  return fail(
+      Code::kUnavailable,
+      "roots and proofs need utxo.store = mmr; this state is classic: set it and run 'coffer "
+      "utxo rebuild'");
+}
+
+Result<Root> Reader::root(std::optional<BlockNumber> number) const {
+  TRY(needs_mmr());
+  const kv::Snapshot snapshot = db_.snapshot();
+  const Tip tip = TRY(read_tip(db_, columns_.meta, &snapshot));
+  if (!number && (tip.position.at_origin || tip.delta_floor == tip.position.height())) {
+    Accumulator accumulator(db_, columns_.mmr, tip.leaves, &snapshot);
+    return Root {
+      TRY(accumulator.set().root())
+      , tip.leaves, tip.number, tip.position.point.hash
+    };
+  }
+  Bytes stored;
+  const BlockDelta delta = TRY(find_delta(tip, number.value_or(tip.number), snapshot, stored))
+  .second;
+  if (!delta.mmr)
+    return fail(Code::kCorrupt, "the delta of block {} has no root", delta.number.value);
+  return Root{delta.mmr->root, delta.mmr->first_leaf + delta.mmr->leaves, delta.number, delta.hash};
+}
+
+// Goes back from the newest state in memory, block by block, so the cost grows with the distance.
+Result<mmr::UnspentProof> Reader::prove(const chain::Outpoint& outpoint,
+                                        std::optional<BlockNumber> number) const {
+  TRY(needs_mmr());
+  const kv::Snapshot snapshot = db_.snapshot();
+  const Tip tip = TRY(read_tip(db_, columns_.meta, &snapshot));
+  Accumulator accumulator(db_, columns_.mmr, tip.leaves, &snapshot);
+  BlockNumber block = tip.number;
+  Hash256 block_hash = tip.position.point.hash;
+  if (number && *number != tip.number) {
+    Bytes stored;
+    const auto [ordinal, target] = TRY(find_delta(tip, *number, snapshot, stored));
+    block = target.number;
+    block_hash = target.hash;
+    for (std::uint64_t height = tip.position.height(); height > ordinal.value + 1; --height) {
+      const auto bytes = TRY(db_.get(columns_.delta, ordinal_key(Ordinal(height - 1)), &snapshot));
+      if (!bytes) return fail(Code::kCorrupt, "the delta of ordinal {} is missing", height - 1);
+      const BlockDelta delta = TRY(decode_delta(*bytes));
+      if (delta.mmr) TRY(accumulator.undo(*delta.mmr));
+    }
+  }
+  const OutpointKey key = outpoint_key(network_.family, outpoint);
+  auto stored = TRY(db_.get(columns_.unspent, key.view(), &snapshot));
+  if (!stored) {
+    if (const auto spent = TRY(db_.get(columns_.spent, key.view(), &snapshot))) {
+      const ByteView before = TRY(decode_spent(*spent))
+      .before;
+      stored = Bytes(before.begin(), before.end());
+    }
+  }
+  const auto not_unspent = [&] {
+    return fail(Code::kNotFound, "{}#{} was not unspent after block {}",
+                chain::display(network_.family, outpoint.tx), outpoint.index, block.value);
+  };
+  if (!stored) return not_unspent();
+  const RecordHead head = TRY(decode_head(*stored));
+  if (!head.leaf || *head.leaf >= accumulator.set().leaves() ||
+      !TRY(accumulator.set().live(*head.leaf)))
+    return not_unspent();
+  mmr::UnspentProof proof = TRY(accumulator.set().prove(*head.leaf));
+  proof.block_number = block.value;
+  std::copy(block_hash.begin(), block_hash.end(), proof.block_hash.begin());
+  proof.outpoint.assign(key.view().begin(), key.view().end());
+  proof.record = chain_facts(*stored);
+  return proof;
+}
+
+}  // namespace coffer::utxo

@@ -1,0 +1,136 @@
+// Reads by outpoint, deltas, counts and scans.
+#include "utxo/reader.h"
+
+#include "utxo/keys.h"
+
+namespace coffer::utxo {
+
+Reader::Reader(const kv::Database& db, const chain::Network& network, const Columns& columns,
+               const Shape& shape, std::function<void(Stats&)> add_counters)
+    : db_(db),
+      network_(network),
+      columns_(columns),
+      shape_(shape),
+      add_counters_(std::move(add_counters)) {}
+
+Result<Utxo> make_utxo(const chain::Outpoint& outpoint, ByteView stored) {
+  Utxo utxo;
+  utxo.outpoint = outpoint;
+  utxo.stored.assign(stored.begin(), stored.end());
+  utxo.record = TRY(decode_record(utxo.stored));
+  return utxo;
+}
+
+Result<std::optional<Found>> Reader::get(const chain::Outpoint& outpoint) const {
+  if (network_.family == chain::Family::kCardano && outpoint.index > kMaxCardanoIndex)
+    return std::nullopt;
+  const kv::Snapshot snapshot = db_.snapshot();
+  const OutpointKey key = outpoint_key(network_.family, outpoint);
+  if (const auto stored = TRY(db_.get(columns_.unspent, key.view(), &snapshot))) return Found {
+      TRY(make_utxo(outpoint, *stored))
+      , std::nullopt
+    };
+  const auto stored = TRY(db_.get(columns_.spent, key.view(), &snapshot));
+  if (!stored) return std::nullopt;
+  const SpentRecord spent = TRY(decode_spent(*stored));
+  return Found {
+    TRY(make_utxo(outpoint, spent.before))
+    , SpentInfo {
+      spent.by, spent.slot, spent.number, spent.block_hash, spent.time_unix_s, spent.epoch
+    }
+  };
+}
+
+// Deltas are keyed by ordinal; the number is the same but where boundary blocks share theirs, and
+// grows with it, so a binary search finds it.
+Result<std::pair<Ordinal, BlockDelta>> Reader::find_delta(const Tip& tip, BlockNumber number,
+                                                          const kv::Snapshot& snapshot,
+                                                          Bytes& stored) const {
+  const auto read = [&](std::uint64_t ordinal) -> Result<BlockDelta> {
+    auto bytes = TRY(db_.get(columns_.delta, ordinal_key(Ordinal(ordinal)), &snapshot));
+    if (!bytes) return fail(Code::kCorrupt, "the delta of ordinal {} is missing", ordinal);
+    stored = std::move(*bytes);
+    return decode_delta(stored);
+  };
+  std::uint64_t low = tip.delta_floor, high = tip.position.height();
+  if (number.value >= low && number.value < high) {  // nearly always
+    BlockDelta delta = TRY(read(number.value));
+    if (delta.number == number) return std::pair(Ordinal(number.value), std::move(delta));
+  }
+  // The last with this number: a boundary block comes after the block whose number it shares, and
+  // changes nothing.
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    if (TRY(read(middle)).number < number)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  if (low < tip.position.height()) {
+    BlockDelta delta = TRY(read(low));
+    if (delta.number == number) return std::pair(Ordinal(low), std::move(delta));
+  }
+  if (tip.position.at_origin || number > tip.number)
+    return fail(Code::kNotFound, "block {} is not applied yet; the newest is {}", number.value,
+                tip.position.at_origin ? std::string("none") : fmt::format("{}", tip.number));
+  return fail(Code::kNotFound, "what block {} changed is no longer kept; the last {} blocks are",
+              number.value, tip.position.height() - tip.delta_floor);
+}
+
+Result<BlockDelta> Reader::delta(BlockNumber number, Bytes& stored) const {
+  const kv::Snapshot snapshot = db_.snapshot();
+  const Tip tip = TRY(read_tip(db_, columns_.meta, &snapshot));
+  return TRY(find_delta(tip, number, snapshot, stored))
+  .second;
+}
+
+Result<Stats> Reader::stats() const {
+  const Tip tip = TRY(read_tip(db_, columns_.meta));
+  Stats stats;
+  stats.at = tip.position;
+  stats.number = tip.number;
+  stats.store = shape_.store;
+  stats.unspent = tip.unspent;
+  stats.coin = tip.coin;
+  stats.leaves = tip.leaves;
+  stats.deltas = tip.position.height() - tip.delta_floor;
+  stats.rollback_blocks = tip.position.height() - tip.undo_floor;
+  if (add_counters_) add_counters_(stats);
+  return stats;
+}
+
+Result<std::uint64_t> Reader::count_addresses() const {
+  if (!shape_.index_address)
+    return fail(Code::kUnavailable, "addresses are not indexed (utxo.index.address_hash is off)");
+  kv::Iterator it = db_.iterate(columns_.addr, {.fill_cache = false});
+  std::uint64_t count = 0;
+  Bytes next;
+  for (it.seek_to_first(); it.valid();) {
+    ++count;
+    next.assign(it.key().begin(), it.key().begin() + kOwnerBytes);
+    // Most addresses hold one or two outputs: a few steps are cheaper than a seek.
+    int steps = 0;
+    while (it.valid() && equal(it.key().first(kOwnerBytes), next) && steps++ < 4) it.next();
+    if (!it.valid() || !equal(it.key().first(kOwnerBytes), next)) continue;
+    next.resize(kOwnerBytes + 8 + 36, 0xff);
+    it.seek(next);
+  }
+  TRY(it.status());
+  return count;
+}
+
+Result<bus::Position> Reader::for_each(const std::function<bool(const Utxo&)>& each) const {
+  const kv::Snapshot snapshot = db_.snapshot();
+  const Tip tip = TRY(read_tip(db_, columns_.meta, &snapshot));
+  kv::Iterator it = db_.iterate(columns_.unspent, {.snapshot = &snapshot, .fill_cache = false});
+  for (it.seek_to_first(); it.valid(); it.next()) {
+    if (it.key().size() != outpoint_bytes(network_.family))
+      return fail(Code::kCorrupt, "utxo_unspent holds a key of {} bytes", it.key().size());
+    const Utxo utxo = TRY(make_utxo(read_outpoint(network_.family, it.key().data()), it.value()));
+    if (!each(utxo)) break;
+  }
+  TRY(it.status());
+  return tip.position;
+}
+
+}  // namespace coffer::utxo

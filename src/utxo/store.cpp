@@ -1,0 +1,176 @@
+#include "utxo/store.h"
+
+#include <mutex>
+
+#include "base/log.h"
+#include "utxo/reader.h"
+#include "utxo/writer.h"
+
+namespace coffer::utxo {
+namespace {
+
+class StoreConsumer final : public Store {
+ public:
+  StoreConsumer(kv::Database& db, const chain::Network& network, const Options& options,
+                const Columns& columns, const Tip& tip)
+      : writer_(db, network, options, columns, tip),
+        reader_(db, network, columns, Shape::of(options),
+                [this](Stats& stats) { add_counters(stats); }),
+        position_(tip.position) {}
+
+  bus::Position position() const override {
+    std::lock_guard lock(mutex_);
+    return position_;
+  }
+  Result<> on_block(const bus::BlockApplied& block) override { return moved(writer_.apply(block)); }
+  Result<> on_rollback(const bus::RolledBack& rollback) override {
+    return rollback_to(rollback.to);
+  }
+  Result<> rollback_to(const bus::Position& to) override { return moved(writer_.rollback(to)); }
+  Result<> flush() override { return moved(writer_.flush()); }
+
+  const UtxoState& state() const override { return reader_; }
+  Timings timings() const override {
+    const Writer::Counters& c = writer_.counters();
+    const auto seconds = [](std::uint64_t us) { return static_cast<double>(us) / 1e6; };
+    return {c.blocks,           c.rollbacks, c.prunes, seconds(c.apply_us), seconds(c.rollback_us),
+            seconds(c.prune_us)};
+  }
+  Result<> add_genesis(std::span<const chain::GenesisUtxo> genesis) {
+    return writer_.add_genesis(genesis);
+  }
+
+ private:
+  Result<> moved(Result<> done) {
+    std::lock_guard lock(mutex_);
+    position_ = writer_.tip().position;
+    return done;
+  }
+  void add_counters(Stats& stats) const {
+    const Writer::Counters& c = writer_.counters();
+    stats.created = c.created;
+    stats.spent = c.spent;
+    stats.pruned = c.pruned;
+    stats.reversed = c.reversed;
+    stats.missing_inputs = c.missing;
+    stats.unspendable = c.unspendable;
+  }
+
+  Writer writer_;
+  Reader reader_;
+  mutable std::mutex mutex_;
+  bus::Position position_;
+};
+
+Result<> same_shape(const Shape& stored, const Shape& asked) {
+  const auto differs = [](std::string_view setting, auto has, auto wants) {
+    return fail(
+        Code::kConflict,
+        "the UTXO state was made with {} = {}, the settings say {}; change them back or run "
+        "'coffer utxo rebuild'",
+        setting, has, wants);
+  };
+  if (stored.store != asked.store)
+    return differs("utxo.store", to_string(stored.store), to_string(asked.store));
+  if (stored.index_address != asked.index_address)
+    return differs("utxo.index.address_hash", stored.index_address, asked.index_address);
+  if (stored.index_credential != asked.index_credential)
+    return differs("utxo.index.payment_credential", stored.index_credential,
+                   asked.index_credential);
+  if (stored.self_contained_delta != asked.self_contained_delta)
+    return differs("utxo.delta.selfContained", stored.self_contained_delta,
+                   asked.self_contained_delta);
+  return {};
+}
+
+}  // namespace
+
+std::vector<kv::ColumnOptions> columns(const Options& options) {
+  constexpr std::uint64_t kLarge = 64u << 20, kSmall = 8u << 20;
+  std::vector<kv::ColumnOptions> columns = {
+      // Fetched by whole keys, which are hashes: a filter saves the reads of what is not there.
+      {.name = "utxo_unspent", .point_lookups = true, .write_buffer_bytes = kLarge},
+      {.name = "utxo_spent", .point_lookups = true, .write_buffer_bytes = kLarge},
+      // Scanned by owner: the filter is over that prefix.
+      {.name = "utxo_addr", .prefix_bytes = 28, .write_buffer_bytes = kLarge},
+      {.name = "utxo_cred", .prefix_bytes = 28, .write_buffer_bytes = kLarge},
+      // Written in order, read by number or in order: no filter needed. Hashes hardly compress.
+      {.name = "utxo_block_delta",
+       .bloom_bits = 0,
+       .compression = kv::Compression::kLz4,
+       .write_buffer_bytes = kLarge},
+      {.name = "utxo_meta", .bloom_bits = 0, .write_buffer_bytes = kSmall},
+  };
+  if (options.store == StoreType::kMmr)
+    columns.push_back({.name = "utxo_mmr_nodes",
+                       .point_lookups = true,
+                       .compression = kv::Compression::kNone,  // hashes
+                       .write_buffer_bytes = kLarge});
+  return columns;
+}
+
+Result<Columns> open_columns(const kv::Database& db, bool with_mmr) {
+  Columns columns;
+  columns.unspent = TRY(db.column("utxo_unspent"));
+  columns.spent = TRY(db.column("utxo_spent"));
+  columns.addr = TRY(db.column("utxo_addr"));
+  columns.cred = TRY(db.column("utxo_cred"));
+  columns.delta = TRY(db.column("utxo_block_delta"));
+  columns.meta = TRY(db.column("utxo_meta"));
+  if (with_mmr) columns.mmr = TRY(db.column("utxo_mmr_nodes"));
+  return columns;
+}
+
+Result<std::unique_ptr<Store>> Store::open(kv::Database& db, const chain::Network& network,
+                                           const Options& given,
+                                           std::span<const chain::GenesisUtxo> genesis) {
+  TRY(check(given));
+  Options options = given;
+  // There are no credentials on Bitcoin; the column stays empty either way.
+  if (network.family == chain::Family::kBitcoin) options.index_credential = false;
+  const kv::Column meta = TRY(db.column("utxo_meta"));
+  const auto shape = TRY(read_shape(db, meta));
+  if (shape) TRY(same_shape(*shape, Shape::of(options)));
+  const Columns columns = TRY(open_columns(db, options.store == StoreType::kMmr));
+  const Tip tip = TRY(read_tip(db, meta));
+  auto store = std::make_unique<StoreConsumer>(db, network, options, columns, tip);
+  if (!shape) {
+    // The shape comes last: a start that was cut short begins again with what it had.
+    if (tip.unspent == 0 && !genesis.empty()) {
+      TRY_IN("genesis", store->add_genesis(genesis));
+      log::info("utxo begins with the outputs of the genesis files", {{"outputs", genesis.size()}});
+    }
+    kv::Batch batch;
+    batch.put(meta, as_bytes(kShapeKey), encode_shape(Shape::of(options)));
+    TRY(db.commit(batch));
+  }
+  return store;
+}
+
+Result<std::unique_ptr<UtxoState>> open_state(kv::Database& db, const chain::Network& network) {
+  const auto none = [] {
+    return fail(Code::kNotFound,
+                "there is no UTXO state here; is utxo.enabled on, and has a sync "
+                "been run?");
+  };
+  const auto meta = db.column("utxo_meta");
+  if (!meta) return none();
+  const auto shape = TRY(read_shape(db, *meta));
+  if (!shape) return none();
+  const Columns columns = TRY(open_columns(db, shape->store == StoreType::kMmr));
+  return std::make_unique<Reader>(db, network, columns, *shape);
+}
+
+Result<> erase(kv::Database& db) {
+  for (const char* name : kColumnNames) {
+    if (const auto column = db.column(name)) {
+      kv::Batch batch;
+      batch.del_range(*column, {}, Bytes(96, 0xff));
+      TRY(db.commit(batch, kv::Durability::kWalSync));
+      TRY(db.compact(*column));
+    }
+  }
+  return {};
+}
+
+}  // namespace coffer::utxo
