@@ -1,6 +1,7 @@
 // The peaks are a binary counter: a leaf is carried upwards through every height that is taken.
 #include "mmr/mountain_range.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/check.h"
@@ -125,7 +126,10 @@ Result<> MountainRange::prune(const Final& final) {
                 final.size_before, final.size_after);
   // In this order: once a leaf is retired, nodes that the first step wants may be gone.
   TRY(retire_new_parents(final));
-  for (const std::uint64_t leaf : final.spent) TRY(retire_leaf(leaf, final.size_after));
+  // Sorted, neighbours are read one after the other: many times faster, in memory as on disk.
+  std::vector<std::uint64_t> spent(final.spent.begin(), final.spent.end());
+  std::sort(spent.begin(), spent.end());
+  for (const std::uint64_t leaf : spent) TRY(retire_leaf(leaf, final.size_after));
   return {};
 }
 
