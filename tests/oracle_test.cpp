@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdio>
 #include <sstream>
 
 #include "base/file.h"
@@ -13,21 +11,13 @@
 #include "chain/decode.h"
 #include "cli/block_json.h"
 #include "feed/block_file.h"
+#include "unpack.h"
 
 namespace coffer {
 namespace {
 
 namespace json = boost::json;
-
-std::string unpack(const char* program, const std::filesystem::path& file) {
-  std::FILE* pipe = ::popen((std::string(program) + " '" + file.string() + "'").c_str(), "r");
-  std::string out;
-  std::array<char, 65536> buffer;
-  while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe))
-    out.append(buffer.data(), got);
-  EXPECT_EQ(::pclose(pipe), 0) << file;
-  return out;
-}
+using test::unpack;
 
 Bytes block_bytes(const std::filesystem::path& file, std::size_t size) {
   Bytes data = read_file(file, 100u << 20).value();
