@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
+#include <cmath>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "base/file.h"
-#include "base/rng.h"
+#include "base/random.h"
 #include "base/temp_dir.h"
 #include "base/test_data.h"
 #include "chain/decode.h"
@@ -17,6 +19,11 @@
 #include "utxo/store.h"
 
 namespace coffer::utxo {
+
+void PrintTo(const Digest& d, std::ostream* out) {
+  *out << fmt::format("{} outputs, {}, acc {}", d.count, d.coin, d.acc.hex());
+}
+
 namespace {
 
 namespace json = boost::json;
@@ -50,10 +57,6 @@ struct Chain {
   }
   Digest at(std::uint64_t number) const { return std::prev(expected.upper_bound(number))->second; }
 };
-
-std::ostream& operator<<(std::ostream& out, const Digest& d) {
-  return out << fmt::format("{} outputs, {}, acc {}", d.count, d.coin, d.acc.hex());
-}
 
 class Replay {
  public:
@@ -148,9 +151,8 @@ void replay(const Chain& chain, const Options& options, std::uint64_t rollbacks,
   const auto verified = verify(replay.db(), chain.network, nullptr);
   EXPECT_TRUE(verified) << verified.error().message;
   ASSERT_NO_FATAL_FAILURE(replay.rollback(kept));
-  EXPECT_EQ(replay.scan(), kept == chain.raws.size()
-                               ? replay.scan()
-                               : chain.at(chain.raws.size() - 1 - kept));
+  EXPECT_EQ(replay.scan(),
+            kept == chain.raws.size() ? replay.scan() : chain.at(chain.raws.size() - 1 - kept));
 }
 
 // The same chain as a first sync sees it: far below the tip, many blocks a commit.
@@ -189,7 +191,7 @@ constexpr Mode kModes[] = {{"ClassicCompact", StoreType::kClassic, false},
 
 class UtxoOracle : public testing::TestWithParam<Mode> {};
 INSTANTIATE_TEST_SUITE_P(Stores, UtxoOracle, testing::ValuesIn(kModes),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& each) { return std::string(each.param.name); });
 
 struct Preview {
   Chain chain;
@@ -252,8 +254,7 @@ Chain load_bitcoin(const char* network, const std::string& oracle, std::vector<B
     const auto block = chain::decode(chain.network, raw).value();
     by_hash[chain::display(chain::Family::kBitcoin, block.hash)] = std::move(raw);
   }
-  std::istringstream lines(
-      test::unpack("zcat", shared_data().value() / "oracle/bitcoin" / oracle));
+  std::istringstream lines(test::unpack("zcat", shared_data().value() / "oracle/bitcoin" / oracle));
   for (std::string line; std::getline(lines, line);) {
     const json::value row = json::parse(line);
     const auto found = by_hash.find(std::string(row.at("hash").as_string()));
@@ -298,8 +299,7 @@ TEST_P(UtxoOracle, TheRegtestRunOfEveryOutputType) {
   const auto network = chain::find_network("bitcoin", "regtest").value();
   std::vector<Bytes> all = blocks_of(network, read_file(file, 100u << 20).value());
   all.push_back(test::regtest_genesis());
-  const Chain chain =
-      load_bitcoin("regtest", "core-kernel-regtest-0-206.jsonl.gz", std::move(all));
+  const Chain chain = load_bitcoin("regtest", "core-kernel-regtest-0-206.jsonl.gz", std::move(all));
   ASSERT_EQ(chain.raws.size(), 207u);
   replay_both_ways(chain, options_of(GetParam()));
 }

@@ -10,13 +10,20 @@ std::string hex(ByteView bytes) {
   return to_hex(bytes);
 }
 
+// By policy, then name.
 std::string asset_list(const UtxoRecord& record) {
-  std::vector<std::string> assets;
-  for (const chain::Asset& asset : record.assets)
-    assets.push_back(fmt::format("{}.{}={}", hex({asset.policy, Hash224::kSize}), hex(asset.name),
-                                 asset.quantity));
-  std::sort(assets.begin(), assets.end());
-  return fmt::format("{}", fmt::join(assets, ","));
+  std::vector<chain::Asset> assets = record.assets;
+  std::sort(assets.begin(), assets.end(), [](const chain::Asset& a, const chain::Asset& b) {
+    const int order = std::memcmp(a.policy, b.policy, Hash224::kSize);
+    return order != 0 ? order < 0
+                      : std::lexicographical_compare(a.name.begin(), a.name.end(), b.name.begin(),
+                                                     b.name.end());
+  });
+  std::string list;
+  for (const chain::Asset& asset : assets)
+    list += fmt::format("{}{}.{}={}", list.empty() ? "" : ",", hex({asset.policy, Hash224::kSize}),
+                        hex(asset.name), asset.quantity);
+  return list;
 }
 
 Hash256 line_hash(chain::Family family, const Utxo& utxo) {
