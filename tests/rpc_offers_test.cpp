@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/temp_dir.h"
 #include "base/test_data.h"
+#include "bitcoin_node.h"
 #include "crypto/sha256.h"
 #include "feed/rpc_source.h"
 #include "feed/zmq_test_util.h"
@@ -21,9 +22,7 @@ const chain::Network kMainnet = chain::find_network("bitcoin", "mainnet").value(
 constexpr int kNever = 3'600'000;
 constexpr std::size_t kWorkers = 4;
 
-std::string printed(const Hash256& hash) {
-  return chain::display(chain::Family::kBitcoin, hash);
-}
+using test::printed;
 
 enum class Rest : std::uint8_t { kOff, kGood, kOtherBlock, kCut, kNoHeights, kRefuses };
 
@@ -51,6 +50,11 @@ class RecordedNode {
   void set_secret(const std::string& authorization) {
     std::lock_guard lock(mutex_);
     authorization_ = authorization;
+  }
+  // It is all that there is in its mempool from now on.
+  void set_mempool(const DevTxPtr& tx) {
+    std::lock_guard lock(mutex_);
+    mempool_ = {{test::printed(tx->id), to_hex(tx->wire)}};
   }
   void set_tip(std::size_t height) { tip_ = height; }
   void offer(json::array zmq) { zmq_ = std::move(zmq); }
@@ -94,7 +98,16 @@ class RecordedNode {
       return found == heights_.end() ? refused(-5, "Block not found")
                                      : answered(json::string(to_hex(blocks_[found->second])));
     }
-    if (method == "getrawmempool") return answered(json::array());
+    if (method == "getrawmempool" || method == "getrawtransaction") {
+      std::lock_guard lock(mutex_);
+      json::array ids;
+      for (const auto& [id, hex] : mempool_) ids.push_back(json::string(id));
+      if (method == "getrawmempool") return answered(ids);
+      const auto found = mempool_.find(std::string(params.at(0).as_string()));
+      if (found == mempool_.end()) return refused(-5, "No such mempool transaction");
+      if (!params.at(1).as_bool()) return answered(json::string(found->second));
+      return answered({{"txid", found->first}, {"hex", found->second}});
+    }
     if (method == "getzmqnotifications") return answered(zmq_);
     return refused(-32601, "Method not found");
   }
@@ -129,8 +142,9 @@ class RecordedNode {
   std::map<std::string, std::size_t> heights_;
   std::atomic<std::size_t> tip_;
   json::array zmq_;   // set before anybody asks
-  std::mutex mutex_;  // guards asked_ and authorization_
+  std::mutex mutex_;  // guards asked_, mempool_ and authorization_
   std::map<std::string, std::size_t> asked_;
+  std::map<std::string, std::string> mempool_;
   std::string authorization_ = "Basic X19jb29raWVfXzpvbmU=";  // __cookie__:one
   std::unique_ptr<http::Server> server_;
 };
@@ -236,6 +250,53 @@ TEST_F(RpcOffers, TheNodeTellsWhereItPublishes) {
       ASSERT_NO_FATAL_FAILURE(take_until(tip));
     }
     EXPECT_EQ(node_->asked()["getzmqnotifications"], 1u);
+  }
+}
+
+// The same by polling and by notices alone.
+TEST_F(RpcOffers, AReplacedTransactionIsDroppedAndItsReplacementSeen) {
+  const DevCoin coin{.value = 1'000'000};
+  const DevTxPtr first = test::payment(coin, 1'000), second = test::payment(coin, 9'000);
+  for (const bool told : {false, true}) {
+    SCOPED_TRACE(told);
+    taken_ = 0;
+    ZmqPublisher publisher;
+    json::array offers;
+    if (told)
+      offers.push_back(json::object{{"type", "pubsequence"}, {"address", publisher.address()}});
+    ASSERT_NO_FATAL_FAILURE(connect(Rest::kGood, 9, offers, told ? kNever : 10));
+    ASSERT_NO_FATAL_FAILURE(take_until(9));
+    std::uint32_t counter = 0;
+    const auto say = [&](char label, const Hash256& hash) {
+      publisher.publish("sequence", sequence_body(hash, label), counter++);
+    };
+    node_->set_mempool(first);
+    if (told) {
+      ASSERT_TRUE(publisher.subscribed({"sequence"}));
+      say('A', first->id);  // the first message: everything is compared
+    }
+    EXPECT_EQ(std::get<Seen>(source_->next(30'000).value()).raw, first->wire);
+    for (int i = 0; told && i < 2; ++i) {
+      // The node still has it: only a notice that was heard can tell that it goes. Twice, so that
+      // nothing of the beginning is left.
+      Step step = Idle{};
+      for (int tries = 0; tries < 100 && !std::holds_alternative<Dropped>(step); ++tries) {
+        say('R', first->id);
+        step = source_->next(200).value();
+      }
+      ASSERT_TRUE(std::holds_alternative<Dropped>(step));
+      say('A', first->id);
+      EXPECT_EQ(std::get<Seen>(source_->next(30'000).value()).raw, first->wire);
+    }
+    const std::size_t compared = node_->asked()["getrawmempool"];
+    node_->set_mempool(second);
+    if (told) {
+      say('R', first->id);
+      say('A', second->id);
+    }
+    EXPECT_EQ(std::get<Dropped>(source_->next(30'000).value()).id, first->id);
+    EXPECT_EQ(std::get<Seen>(source_->next(30'000).value()).raw, second->wire);
+    EXPECT_EQ(node_->asked()["getrawmempool"] == compared, told);
   }
 }
 
