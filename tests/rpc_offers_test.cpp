@@ -108,7 +108,8 @@ class RecordedNode {
       if (!params.at(1).as_bool()) return answered(json::string(found->second));
       return answered({{"txid", found->first}, {"hex", found->second}});
     }
-    if (method == "getzmqnotifications") return answered(zmq_);
+    if (method == "getzmqnotifications")  // as with -rpcwhitelist, if nothing was offered
+      return zmq_.empty() ? http::text_response("", 403) : answered(zmq_);
     return refused(-32601, "Method not found");
   }
 

@@ -45,7 +45,7 @@ class RpcClient {
   Result<std::optional<Bytes>> transaction(const Hash256& id);
   // The same, but also nothing if it is in a block by now.
   Result<std::optional<Bytes>> unmined(const Hash256& id);
-  // Empty if the node publishes nothing or does not know the question.
+  // Empty if the node publishes nothing, or does not know or allow the question.
   Result<std::vector<ZmqOffer>> zmq_offers();
   // Also kInvalidInput with the node's reason.
   Result<Hash256> send_transaction(ByteView raw);
