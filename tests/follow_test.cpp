@@ -5,14 +5,14 @@
 
 #include "base/random.h"
 #include "base/temp_dir.h"
-#include "chainstate/event_log.h"
-#include "chainstate/totals.h"
 #include "feed/devnet_chain.h"
+#include "stores_fixture.h"
 
 namespace coffer::app {
 namespace {
 
 using chain::Family;
+using test::Stores;
 
 // Serves a fixed list of blocks as they stand, stale branches and all.
 class ListSource final : public feed::Source {
@@ -41,23 +41,6 @@ class ListSource final : public feed::Source {
   std::vector<Bytes> blocks_;
   std::size_t at_ = 0;
   std::uint64_t tip_;
-};
-
-struct Stores {
-  Stores(const std::filesystem::path& path, const chain::Network& network, std::uint64_t window) {
-    auto columns = chainstate::ChainState::columns();
-    for (const auto& more : {chainstate::Totals::columns(), chainstate::EventLog::columns()})
-      columns.insert(columns.end(), more.begin(), more.end());
-    db = kv::Database::open({.path = path, .columns = columns}).value();
-    chain = chainstate::ChainState::open(*db, network, chainstate::Identity::of(network), window)
-                .value();
-    totals = chainstate::Totals::open(*db, window).value();
-    events = chainstate::EventLog::open(*db, network.family, 100).value();
-  }
-  std::unique_ptr<kv::Database> db;
-  std::unique_ptr<chainstate::ChainState> chain;
-  std::unique_ptr<chainstate::Totals> totals;
-  std::unique_ptr<chainstate::EventLog> events;
 };
 
 class Follow : public testing::TestWithParam<Family> {

@@ -6,35 +6,16 @@
 #include "app/follower.h"
 #include "base/temp_dir.h"
 #include "base/test_data.h"
-#include "chainstate/event_log.h"
-#include "chainstate/totals.h"
 #include "feed/immutable_source.h"
 #include "feed/n2c_source.h"
 #include "process.h"
+#include "stores_fixture.h"
 
 namespace coffer::app {
 namespace {
 
 constexpr std::uint64_t kBlocks = 432;  // of the first two chunks
 constexpr std::uint64_t kDiesAfter = 200;
-
-struct Stores {
-  Stores(const std::filesystem::path& path, const chain::Network& network) {
-    auto columns = chainstate::ChainState::columns();
-    for (const auto& more : {chainstate::Totals::columns(), chainstate::EventLog::columns()})
-      columns.insert(columns.end(), more.begin(), more.end());
-    db = kv::Database::open({.path = path, .columns = columns}).value();
-    const std::uint64_t window = network.rollback_window;
-    chain = chainstate::ChainState::open(*db, network, chainstate::Identity::of(network), window)
-                .value();
-    totals = chainstate::Totals::open(*db, window).value();
-    events = chainstate::EventLog::open(*db, network.family, 100).value();
-  }
-  std::unique_ptr<kv::Database> db;
-  std::unique_ptr<chainstate::ChainState> chain;
-  std::unique_ptr<chainstate::Totals> totals;
-  std::unique_ptr<chainstate::EventLog> events;
-};
 
 // Counts what passes through.
 class Counted final : public feed::Source {
@@ -74,7 +55,7 @@ struct Followed {
 Followed follow(feed::Source& source, const chain::Network& network,
                 const std::function<void(Follower&, const chainstate::HeaderInfo&)>& on_block) {
   TempDir dir;
-  Stores stores(dir.path(), network);
+  test::Stores stores(dir.path(), network, network.rollback_window);
   bus::Bus bus;
   bus.add(*stores.totals);
   bus.add(*stores.events);

@@ -1,11 +1,12 @@
 #include "feed/rpc_client.h"
 
 #include <boost/json.hpp>
+#include <mutex>
 
 #include "base/file.h"
 #include "base/limits.h"
+#include "crypto/sha256.h"
 #include "http/client.h"
-#include "http/url.h"
 
 namespace coffer::feed {
 namespace {
@@ -51,42 +52,24 @@ std::string printed(const Hash256& hash) {
 
 }  // namespace
 
-Result<RpcEndpoint> RpcEndpoint::parse(std::string_view text) {
-  const auto refused = [] {
-    return fail(Code::kUsage,
-                "not a node's address; use rpc:http://user:password@host:port or "
-                "rpc:http://host:port?cookie=FILE");
-  };
-  RpcEndpoint endpoint;
-  const std::size_t scheme = text.find("://");
-  if (scheme == std::string_view::npos) return refused();
-  std::string_view rest = text.substr(scheme + 3);
-  const std::size_t mark = rest.find('?');
-  if (mark != std::string_view::npos) {
-    const auto query = http::parse_query(rest.substr(mark + 1));
-    if (!query) return refused();
-    for (const http::Field& field : *query) {
-      if (field.name != "cookie" || field.value.empty()) return refused();
-      endpoint.cookie = field.value;
-    }
-    rest = rest.substr(0, mark);
-  }
-  // The last one: a password may hold an '@'.
-  if (const std::size_t at = rest.rfind('@'); at != std::string_view::npos) {
-    const auto decoded = http::percent_decode(rest.substr(0, at));
-    if (!decoded || decoded->find(':') == std::string::npos) return refused();
-    endpoint.user_password = *decoded;
-    rest = rest.substr(at + 1);
-  }
-  endpoint.url = fmt::format("{}://{}", text.substr(0, scheme), rest);
-  if (!http::parse_url(endpoint.url)) return refused();
-  return endpoint;
-}
-
 struct RpcClient::Impl {
   RpcEndpoint endpoint;
   int timeout_ms;
-  std::optional<http::Connection> connection;
+  std::optional<http::Connection> connection = {};
+  bool authorized = false;
+  std::mutex mutex = {};  // guards that there is a connection, between cancel() and the caller
+  bool cancelled = false;
+
+  Result<> open() {
+    std::lock_guard lock(mutex);
+    if (cancelled) return fail(Code::kCancelled, "stopping");
+    if (connection) return {};
+    http::ClientOptions options;
+    options.timeout = std::chrono::milliseconds(timeout_ms);
+    options.max_body_bytes = kMaxAnswerBytes;
+    connection = TRY(http::Connection::to(endpoint.url, std::move(options)));
+    return {};
+  }
 
   Result<> authorize() {
     std::string secret = endpoint.user_password;
@@ -99,22 +82,16 @@ struct RpcClient::Impl {
     http::Fields headers = {{"Content-Type", "application/json"}};
     if (!secret.empty()) headers.push_back({"Authorization", "Basic " + base64(secret)});
     connection->set_headers(std::move(headers));
+    authorized = true;
     return {};
   }
 
   Result<http::Response> post(const std::string& body) {
-    if (!connection) {
-      http::ClientOptions options;
-      options.timeout = std::chrono::milliseconds(timeout_ms);
-      options.max_body_bytes = kMaxAnswerBytes;
-      connection = TRY(http::Connection::to(endpoint.url, std::move(options)));
-      if (auto ready = authorize(); !ready) {
-        connection.reset();
-        return fail(std::move(ready).error());
-      }
-    }
+    TRY(open());
+    if (!authorized) TRY(authorize());
     auto answer = connection->post(body);
-    if (!answer) return unavailable(answer.error().message);
+    if (!answer && answer.error().code != Code::kCancelled)
+      return unavailable(answer.error().message);
     return answer;
   }
 
@@ -159,9 +136,21 @@ struct RpcClient::Impl {
   }
 };
 
+bool is_block(ByteView raw, const Hash256& hash) {
+  constexpr std::size_t kHeaderBytes = 80;
+  return raw.size() > kHeaderBytes && raw.size() <= limits::kMaxBlockBytes &&
+         crypto::sha256d(raw.first(kHeaderBytes)) == hash;
+}
+
 RpcClient::RpcClient(RpcEndpoint endpoint, int timeout_ms)
-    : impl_(new Impl{std::move(endpoint), timeout_ms, std::nullopt}) {}
+    : impl_(new Impl{std::move(endpoint), timeout_ms}) {}
 RpcClient::~RpcClient() = default;
+
+void RpcClient::cancel() {
+  std::lock_guard lock(impl_->mutex);
+  impl_->cancelled = true;
+  if (impl_->connection) impl_->connection->cancel();
+}
 
 Result<RpcTip> RpcClient::tip() {
   constexpr std::string_view kMethod = "getblockchaininfo";
@@ -194,7 +183,7 @@ Result<Bytes> RpcClient::block(const Hash256& hash) {
   if (!answer->is_string() || answer->get_string().size() > 2 * limits::kMaxBlockBytes)
     return garbled(kMethod);
   auto raw = from_hex(std::string_view(answer->get_string()));
-  if (!raw || raw->size() < 81) return garbled(kMethod);
+  if (!raw || !is_block(*raw, hash)) return garbled(kMethod);
   return raw;
 }
 
@@ -217,6 +206,45 @@ Result<std::optional<Bytes>> RpcClient::transaction(const Hash256& id) {
   auto raw = from_hex(std::string_view(answer->get_string()));
   if (!raw) return garbled(kMethod);
   return std::move(*raw);
+}
+
+Result<std::optional<Bytes>> RpcClient::unmined(const Hash256& id) {
+  constexpr std::string_view kMethod = "getrawtransaction";
+  auto answer = impl_->call(kMethod, {printed(id), true});
+  if (!answer && answer.error().code == Code::kInvalidInput) return std::nullopt;
+  if (!answer) return fail(std::move(answer).error());
+  const json::object* tx = answer->if_object();
+  const json::value* hex = tx ? tx->if_contains("hex") : nullptr;
+  if (hex == nullptr || !hex->is_string()) return garbled(kMethod);
+  // Core leaves it out where bcoin says null.
+  if (const json::value* block = tx->if_contains("blockhash"); block && !block->is_null())
+    return std::nullopt;
+  auto raw = from_hex(std::string_view(hex->get_string()));
+  if (!raw) return garbled(kMethod);
+  return std::move(*raw);
+}
+
+Result<std::vector<ZmqOffer>> RpcClient::zmq_offers() {
+  auto answer = impl_->call("getzmqnotifications", {});
+  // Core's -rpcwhitelist answers 403 to a question that this user may not ask.
+  if (!answer && answer.error().code != Code::kInvalidInput &&
+      answer.error().code != Code::kUnauthorized)
+    return fail(std::move(answer).error());
+  std::vector<ZmqOffer> offers;
+  const json::array* list = answer ? answer->if_array() : nullptr;
+  if (list == nullptr) return offers;
+  constexpr std::string_view kPublished = "pub";
+  for (const json::value& entry : *list) {
+    const json::object* object = entry.if_object();
+    const json::value* type = object ? object->if_contains("type") : nullptr;
+    const json::value* address = object ? object->if_contains("address") : nullptr;
+    if (!type || !address || !type->is_string() || !address->is_string()) continue;
+    const std::string_view name = type->get_string();
+    if (!name.starts_with(kPublished)) continue;
+    offers.push_back(
+        {std::string(name.substr(kPublished.size())), std::string(address->get_string())});
+  }
+  return offers;
 }
 
 Result<Hash256> RpcClient::send_transaction(ByteView raw) {

@@ -2,24 +2,13 @@
 // Works with Bitcoin Core and with bcoin. Invariant: no message ever holds a credential.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <optional>
 
 #include "chain/block.h"
+#include "feed/rpc_endpoint.h"
 
 namespace coffer::feed {
-
-// Where a node is and how to be let in.
-struct RpcEndpoint {
-  std::string url;               // without credentials
-  std::string user_password;     // "user:password", or empty
-  std::filesystem::path cookie;  // Core's .cookie file, or empty
-
-  // "http://user:password@host:port" or "http://host:port?cookie=FILE"; user and password may be
-  // percent-encoded. Errors: kUsage, without repeating the text.
-  static Result<RpcEndpoint> parse(std::string_view text);
-};
 
 struct RpcTip {
   std::uint64_t height = 0;
@@ -27,9 +16,18 @@ struct RpcTip {
   friend bool operator==(const RpcTip&, const RpcTip&) = default;
 };
 
-// Not thread-safe. Errors of every call: kUnavailable (retryable: no connection, node starting up,
-// answer cut), kUnauthorized (retryable with a cookie, which the node may be about to write),
-// kCorrupt (retryable: an answer that makes no sense).
+// True if the bytes begin with the header of that hash and are not too many for a block.
+bool is_block(ByteView raw, const Hash256& hash);
+
+// What a node publishes by ZMQ, and where, as it says itself.
+struct ZmqOffer {
+  std::string topic;  // "sequence", "hashblock", …
+  std::string address;
+};
+
+// Not thread-safe, but for cancel(). Errors of every call: kUnavailable (retryable: no connection,
+// node starting up, answer cut), kUnauthorized (retryable with a cookie, which the node may be
+// about to write), kCorrupt (retryable: an answer that makes no sense), kCancelled after cancel().
 class RpcClient {
  public:
   explicit RpcClient(RpcEndpoint endpoint, int timeout_ms = 30'000);
@@ -45,8 +43,15 @@ class RpcClient {
   Result<std::vector<Hash256>> mempool();
   // Nothing if the node does not have it (any more).
   Result<std::optional<Bytes>> transaction(const Hash256& id);
+  // The same, but also nothing if it is in a block by now.
+  Result<std::optional<Bytes>> unmined(const Hash256& id);
+  // Empty if the node publishes nothing, or does not know or allow the question.
+  Result<std::vector<ZmqOffer>> zmq_offers();
   // Also kInvalidInput with the node's reason.
   Result<Hash256> send_transaction(ByteView raw);
+
+  // Cuts the call under way and every later one. Thread-safe.
+  void cancel();
 
  private:
   struct Impl;

@@ -4,9 +4,10 @@ namespace coffer::feed {
 
 RpcFetch::RpcFetch(const RpcEndpoint& endpoint, std::uint64_t first, std::uint64_t last,
                    Options options)
-    : endpoint_(endpoint), last_(last), options_(options), next_(first), claimed_(first) {
+    : last_(last), options_(options), next_(first), claimed_(first) {
   const std::size_t count = std::min<std::uint64_t>(options_.connections, last - first + 1);
-  for (std::size_t i = 0; i < count; ++i) workers_.emplace_back([this] { work(); });
+  for (std::size_t i = 0; i < count; ++i) clients_.emplace_back(endpoint, options_);
+  for (Clients& clients : clients_) workers_.emplace_back([this, &clients] { work(clients); });
 }
 
 RpcFetch::~RpcFetch() {
@@ -15,21 +16,27 @@ RpcFetch::~RpcFetch() {
 }
 
 void RpcFetch::cancel() {
-  std::lock_guard lock(mutex_);
-  stopping_ = true;
-  changed_.notify_all();
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    changed_.notify_all();
+  }
+  for (Clients& clients : clients_) {
+    clients.rpc.cancel();
+    clients.rest.cancel();
+  }
 }
 
-Result<RpcFetch::Fetched> RpcFetch::fetch(RpcClient& client, std::uint64_t height) {
-  const std::optional<Hash256> hash = TRY(client.block_hash(height));
+Result<RpcFetch::Fetched> RpcFetch::fetch(Clients& clients, std::uint64_t height) {
+  std::optional<Hash256> hash = clients.rest.block_hash(height);
+  if (!hash) hash = TRY(clients.rpc.block_hash(height));
   if (!hash) return fail(Error{Code::kNotFound, true, "the node's chain became shorter meanwhile"});
-  return Fetched {
-    *hash, TRY(client.block(*hash))
-  };
+  std::optional<Bytes> raw = clients.rest.block(*hash);
+  if (!raw) raw = TRY(clients.rpc.block(*hash));
+  return Fetched{*hash, std::move(*raw)};
 }
 
-void RpcFetch::work() {
-  RpcClient client(endpoint_, options_.timeout_ms);
+void RpcFetch::work(Clients& clients) {
   for (;;) {
     std::unique_lock lock(mutex_);
     changed_.wait(
@@ -37,8 +44,9 @@ void RpcFetch::work() {
     if (stopping_ || claimed_ > last_) return;
     const std::uint64_t height = claimed_++;
     lock.unlock();
-    Result<Fetched> block = fetch(client, height);
+    Result<Fetched> block = fetch(clients, height);
     lock.lock();
+    if (!block && block.error().code == Code::kCancelled) return;
     if (!block) stopping_ = true;  // what comes after it is of no use
     fetched_.emplace(height, std::move(block));
     changed_.notify_all();

@@ -3,11 +3,12 @@
 #pragma once
 
 #include <condition_variable>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <thread>
 
-#include "feed/rpc_client.h"
+#include "feed/rpc_rest.h"
 
 namespace coffer::feed {
 
@@ -17,6 +18,7 @@ class RpcFetch {
     std::size_t connections = 4;
     std::size_t ahead = 16;
     int timeout_ms = 30'000;
+    bool rest = false;  // the node offers it
   };
   struct Fetched {
     Hash256 hash{};
@@ -25,7 +27,7 @@ class RpcFetch {
 
   // Starts at once, from `first` through `last`.
   RpcFetch(const RpcEndpoint& endpoint, std::uint64_t first, std::uint64_t last, Options options);
-  // Waits for the calls under way.
+  // Cuts the calls under way.
   ~RpcFetch();
   RpcFetch(const RpcFetch&) = delete;
   RpcFetch& operator=(const RpcFetch&) = delete;
@@ -34,14 +36,19 @@ class RpcFetch {
   // Errors: those of RpcClient, after which there is nothing more.
   Result<std::optional<Fetched>> take(int timeout_ms);
   bool done() const { return next_ > last_; }
-  // Thread-safe; ends a wait in take().
+  // Thread-safe; ends a wait in take() and the calls under way.
   void cancel();
 
  private:
-  void work();
-  static Result<Fetched> fetch(RpcClient& client, std::uint64_t height);
+  struct Clients {
+    Clients(const RpcEndpoint& endpoint, const Options& options)
+        : rpc(endpoint, options.timeout_ms), rest(endpoint, options.timeout_ms, options.rest) {}
+    RpcClient rpc;
+    RestClient rest;
+  };
+  void work(Clients& clients);
+  static Result<Fetched> fetch(Clients& clients, std::uint64_t height);
 
-  const RpcEndpoint endpoint_;
   const std::uint64_t last_;
   const Options options_;
   std::mutex mutex_;
@@ -50,6 +57,7 @@ class RpcFetch {
   std::uint64_t claimed_;  // the next that a worker starts
   bool stopping_ = false;
   std::map<std::uint64_t, Result<Fetched>> fetched_;
+  std::deque<Clients> clients_;  // one a worker
   std::vector<std::thread> workers_;
 };
 

@@ -7,6 +7,7 @@ namespace {
 
 // Deeper reorgs are found by meeting the source anew, from the reader's own list of points.
 constexpr std::size_t kMaxServed = 10'000;
+constexpr int kRestProbeMs = 5'000;
 
 Hash256 prev_of(ByteView raw) {
   return Hash256::from(raw.data() + 4);
@@ -21,6 +22,7 @@ RpcSource::RpcSource(RpcEndpoint endpoint, const chain::Network& network, const 
       clock_(clock),
       options_(options),
       client_(endpoint_, options.fetch.timeout_ms),
+      rest_(endpoint_, std::min(options.fetch.timeout_ms, kRestProbeMs)),
       broadcast_client_(endpoint_, options.fetch.timeout_ms) {}
 
 RpcSource::~RpcSource() = default;
@@ -45,7 +47,9 @@ Result<chain::Point> RpcSource::intersect(std::span<const chain::Point> points) 
   served_.clear();
   first_height_ = 0;
   next_poll_steady_ms_ = 0;
+  next_mempool_steady_ms_ = 0;
   TRY(check_network());
+  TRY(learn_offers());
   const RpcTip tip = TRY(client_.tip());
   tip_ = tip.height;
   tip_known_ = true;
@@ -119,7 +123,10 @@ Result<std::optional<Step>> RpcSource::take_fetched(int timeout_ms) {
   }
   note_served(block.hash, block.raw);
   Step step = Forward{std::move(block.raw)};
-  if (fetch_->done()) set_fetch(nullptr);
+  if (fetch_->done()) {
+    set_fetch(nullptr);
+    next_poll_steady_ms_ = 0;  // there may be more by now; if not, it is the mempool's turn
+  }
   return step;
 }
 
@@ -129,19 +136,24 @@ Result<std::optional<Step>> RpcSource::poll() {
   tip_known_ = true;
   next_poll_steady_ms_ = clock_.steady_ms() + options_.poll_ms;
   if (!served_.empty() && served_.back() == tip.hash) {
-    if (options_.mempool) TRY(poll_mempool());
+    const bool told = news_ && news_->sequence_live();
+    if (options_.mempool && (!told || clock_.steady_ms() >= next_mempool_steady_ms_))
+      TRY(poll_mempool());
     return std::nullopt;
   }
   // The branch may have changed below our tip; finding that here saves fetching blocks in vain.
   if (!served_.empty()) {
     if (auto back = TRY(rewind())) return back;
   }
+  RpcFetch::Options fetch = options_.fetch;
+  fetch.rest = rest_offered_;
   if (tip.height >= next_height())
-    set_fetch(std::make_unique<RpcFetch>(endpoint_, next_height(), tip.height, options_.fetch));
+    set_fetch(std::make_unique<RpcFetch>(endpoint_, next_height(), tip.height, fetch));
   return std::nullopt;
 }
 
 Result<> RpcSource::poll_mempool() {
+  next_mempool_steady_ms_ = 0;  // until it is done
   const std::vector<Hash256> ids = TRY(client_.mempool());
   // A block that came meanwhile has taken transactions out: it is served first.
   const RpcTip tip = TRY(client_.tip());
@@ -161,7 +173,7 @@ Result<> RpcSource::poll_mempool() {
     if (known_.contains(id)) continue;
     if (seen == options_.max_seen_per_poll || interrupted_) {
       next_poll_steady_ms_ = 0;
-      break;
+      return {};
     }
     auto raw = TRY(client_.transaction(id));
     if (!raw) continue;  // gone already
@@ -169,6 +181,7 @@ Result<> RpcSource::poll_mempool() {
     ready_.push_back(Seen{std::move(*raw)});
     ++seen;
   }
+  next_mempool_steady_ms_ = clock_.steady_ms() + options_.mempool_poll_ms;
   return {};
 }
 
@@ -184,7 +197,8 @@ void RpcSource::wait(int timeout_ms) {
       std::min<std::int64_t>(timeout_ms, next_poll_steady_ms_ - clock_.steady_ms());
   if (wait_ms <= 0) return;
   std::unique_lock lock(mutex_);
-  wake_.wait_for(lock, std::chrono::milliseconds(wait_ms), [&] { return interrupted_.load(); });
+  wake_.wait_for(lock, std::chrono::milliseconds(wait_ms),
+                 [&] { return interrupted_ || (news_ && news_->pending()); });
 }
 
 Result<Step> RpcSource::next(int timeout_ms) {
@@ -199,6 +213,10 @@ Result<Step> RpcSource::next(int timeout_ms) {
     } else if (clock_.steady_ms() >= next_poll_steady_ms_) {
       if (auto step = TRY(poll())) return std::move(*step);
       if (!ready_.empty() || fetch_) continue;
+    } else if (auto notice = news_ ? news_->take() : std::nullopt) {
+      // Only here, at the tip: a block that was told of is served before what came after it.
+      TRY(hear(*notice));
+      if (!ready_.empty()) continue;
     } else {
       wait(static_cast<int>(left_ms));
     }
@@ -216,6 +234,8 @@ void RpcSource::interrupt() {
   std::lock_guard lock(mutex_);
   interrupted_ = true;
   if (fetch_) fetch_->cancel();
+  client_.cancel();
+  rest_.cancel();
   wake_.notify_all();
 }
 

@@ -1,7 +1,8 @@
-// A live Bitcoin node by JSON-RPC as a source: parallel fetches while catching up, polling at the
-// tip, reorgs of any depth, mempool arrivals and departures, broadcast.
-// Invariant: the blocks served form a chain; each follows the one before, or a Backward said where
-// it goes on. News come by polling: ZMQ, Core's REST and long polling are not used.
+// A live Bitcoin node by JSON-RPC as a source: parallel fetches while catching up, reorgs of any
+// depth, mempool arrivals and departures, broadcast. Blocks come by Core's REST where it is
+// offered. News come by ZMQ where the node publishes them (topic sequence, or else hashblock), and
+// always by polling as well: a notice only says what to ask the node for. Invariant: the blocks
+// served form a chain; each follows the one before, or a Backward said where it goes on.
 #pragma once
 
 #include <atomic>
@@ -14,11 +15,13 @@
 #include "chain/network.h"
 #include "feed/rpc_fetch.h"
 #include "feed/source.h"
+#include "feed/zmq_news.h"
 
 namespace coffer::feed {
 
 struct RpcOptions {
   int poll_ms = 1'000;
+  int mempool_poll_ms = 60'000;  // for the whole mempool while notices of its changes come
   RpcFetch::Options fetch;
   bool mempool = true;
   std::size_t max_seen_per_poll = 500;  // the rest follows at once, after what came is taken
@@ -35,7 +38,7 @@ class RpcSource final : public Source {
   std::string describe() const override;
   // Errors: those of RpcClient; kConflict if the node is on another network.
   Result<chain::Point> intersect(std::span<const chain::Point> points) override;
-  // interrupt() does not cut a call under way: that lasts fetch.timeout_ms at most.
+  // interrupt() cuts a call under way, here and in intersect(); a broadcast it leaves alone.
   Result<Step> next(int timeout_ms) override;
   std::optional<std::uint64_t> tip_number() const override;
   void interrupt() override;
@@ -46,6 +49,11 @@ class RpcSource final : public Source {
 
  private:
   Result<> check_network();
+  Result<> learn_offers();
+  void listen(std::vector<ZmqTopic> topics);
+  Result<> hear(const ZmqNotice& notice);
+  Result<> hear_added(const Hash256& id);
+  bool has_served(const Hash256& hash) const;
   std::uint64_t next_height() const { return first_height_ + served_.size(); }
   Result<std::optional<Step>> take_fetched(int timeout_ms);
   Result<std::optional<Step>> poll();
@@ -61,6 +69,8 @@ class RpcSource final : public Source {
   const Clock& clock_;
   const RpcOptions options_;
   RpcClient client_;
+  RestClient rest_;  // asks whether it is offered; the fetching has its own
+  bool rest_offered_ = false;
   bool met_ = false;
   std::deque<Hash256> served_;      // the newest blocks that the reader has, in order
   std::uint64_t first_height_ = 0;  // of served_.front()
@@ -68,6 +78,7 @@ class RpcSource final : public Source {
   std::deque<Step> ready_;                         // mempool news
   std::unordered_set<Hash256, HashOfHash> known_;  // mempool transactions told and not gone
   std::int64_t next_poll_steady_ms_ = 0;
+  std::int64_t next_mempool_steady_ms_ = 0;
   std::atomic<std::uint64_t> tip_{0};
   std::atomic<bool> tip_known_{false};
   std::atomic<bool> interrupted_{false};
@@ -75,6 +86,7 @@ class RpcSource final : public Source {
   std::condition_variable wake_;
   std::mutex broadcast_mutex_;
   RpcClient broadcast_client_;
+  std::unique_ptr<ZmqNews> news_;  // last: its thread calls wake_
 };
 
 }  // namespace coffer::feed

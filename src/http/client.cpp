@@ -1,6 +1,6 @@
 #include "http/client.h"
 
-#include <array>
+#include <atomic>
 
 #include <boost/asio/connect.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -16,10 +16,10 @@ namespace {
 namespace beast_http = boost::beast::http;
 using ResponseParser = beast_http::response_parser<beast_http::string_body>;
 
-std::string request_bytes(Method method, const Url& url, const ClientOptions& options,
-                          bool keep_alive) {
+std::string request_bytes(Method method, const Url& url, std::string_view target,
+                          const ClientOptions& options, bool keep_alive) {
   std::string out = fmt::format("{} {} HTTP/1.1\r\nHost: {}\r\nConnection: {}\r\n", name(method),
-                                url.target, url.authority, keep_alive ? "keep-alive" : "close");
+                                target, url.authority, keep_alive ? "keep-alive" : "close");
   if (changes_state(method) || !options.body.empty())
     fmt::format_to(std::back_inserter(out), "Content-Length: {}\r\n", options.body.size());
   for (const Field& header : options.headers)
@@ -28,11 +28,24 @@ std::string request_bytes(Method method, const Url& url, const ClientOptions& op
   return out + "\r\n" + options.body;
 }
 
+// What an exchange runs on, and how another thread ends it for good.
+struct Loop {
+  asio::io_context io{1};
+  std::atomic<bool> cancelled{false};
+
+  void cancel() {
+    cancelled = true;  // before stop(): a step that missed the flag is stopped, see Exchange::wait
+    io.stop();
+  }
+};
+
 // Runs one asynchronous step after the other on the caller's thread, all within one deadline.
 class Exchange {
  public:
-  Exchange(const Url& url, const ClientOptions& options)
-      : url_(url),
+  Exchange(Loop& loop, const Url& url, const ClientOptions& options)
+      : loop_(loop),
+        io_(loop.io),
+        url_(url),
         options_(options),
         deadline_(std::chrono::steady_clock::now() + options.timeout) {}
 
@@ -117,12 +130,14 @@ class Exchange {
     std::optional<error_code> result;
     start([&result](error_code error, std::size_t) { result = error; });
     io_.restart();
-    io_.run_until(deadline_);
+    if (!loop_.cancelled) io_.run_until(deadline_);
     if (result) return *result;
     transport_->close();
-    io_.restart();
-    io_.run();  // the cancelled step still refers to `result`
-    return asio::error::timed_out;
+    while (!result) {  // the step still refers to it, and a late cancel() may stop the loop again
+      io_.restart();
+      io_.run();
+    }
+    return loop_.cancelled ? asio::error::operation_aborted : asio::error::timed_out;
   }
 
   Result<TlsContext> tls_context() {
@@ -141,6 +156,7 @@ class Exchange {
   }
 
   Result<> failed(error_code error) {
+    if (loop_.cancelled) return fail(Code::kCancelled, "stopping");
     if (error == asio::error::timed_out)
       return fail(Code::kTimeout, "{} did not answer within {} ms", url_.authority,
                   options_.timeout.count());
@@ -150,10 +166,11 @@ class Exchange {
     return fail(Code::kCorrupt, "{} did not answer in HTTP: {}", url_.authority, error.message());
   }
 
+  Loop& loop_;
+  asio::io_context& io_;
   const Url& url_;
   const ClientOptions& options_;
   std::chrono::steady_clock::time_point deadline_;
-  asio::io_context io_{1};
   std::optional<Transport> transport_;
 };
 
@@ -173,9 +190,10 @@ Response taken(ResponseParser& parser) {
 
 Result<Response> request(Method method, std::string_view url_text, const ClientOptions& options) {
   Url url = TRY(parse_url(url_text));
-  Exchange exchange(url, options);
+  Loop loop;
+  Exchange exchange(loop, url, options);
   TRY(exchange.connect());
-  TRY(exchange.send(request_bytes(method, url, options, false)));
+  TRY(exchange.send(request_bytes(method, url, url.target, options, false)));
   ResponseParser parser;
   parser.eager(true);
   parser.body_limit(options.max_body_bytes);
@@ -188,6 +206,7 @@ Result<Response> request(Method method, std::string_view url_text, const ClientO
 struct Connection::Impl {
   Url url;
   ClientOptions options;
+  Loop loop;
   std::unique_ptr<Exchange> exchange;  // null while there is no connection
 
   Result<Response> ask(const std::string& bytes, bool& answered) {
@@ -201,6 +220,26 @@ struct Connection::Impl {
     if (!received) return fail(std::move(received).error());
     if (!parser.keep_alive()) exchange.reset();
     return taken(parser);
+  }
+
+  Result<Response> exchange_bytes(const std::string& bytes) {
+    for (;;) {
+      if (loop.cancelled) return fail(Code::kCancelled, "stopping");
+      const bool reused = exchange != nullptr;
+      if (!reused) {
+        exchange = std::make_unique<Exchange>(loop, url, options);
+        if (auto connected = exchange->connect(); !connected) {
+          exchange.reset();
+          return fail(std::move(connected).error());
+        }
+      }
+      bool answered = false;
+      auto response = ask(bytes, answered);
+      if (response) return response;
+      exchange.reset();
+      // Only a server that hung up between requests is asked again.
+      if (!reused || answered || response.error().code != Code::kUnavailable) return response;
+    }
   }
 };
 
@@ -220,25 +259,24 @@ void Connection::set_headers(Fields headers) {
   impl_->options.headers = std::move(headers);
 }
 
+void Connection::cancel() {
+  impl_->loop.cancel();
+}
+
 Result<Response> Connection::post(std::string body) {
   impl_->options.body = std::move(body);
-  const std::string bytes = request_bytes(Method::kPost, impl_->url, impl_->options, true);
-  for (;;) {
-    const bool reused = impl_->exchange != nullptr;
-    if (!reused) {
-      impl_->exchange = std::make_unique<Exchange>(impl_->url, impl_->options);
-      if (auto connected = impl_->exchange->connect(); !connected) {
-        impl_->exchange.reset();
-        return fail(std::move(connected).error());
-      }
-    }
-    bool answered = false;
-    auto response = impl_->ask(bytes, answered);
-    if (response) return response;
-    impl_->exchange.reset();
-    // Only a server that hung up between requests is asked again.
-    if (!reused || answered || response.error().code != Code::kUnavailable) return response;
-  }
+  return impl_->exchange_bytes(
+      request_bytes(Method::kPost, impl_->url, impl_->url.target, impl_->options, true));
+}
+
+Result<Response> Connection::get(std::string_view target) {
+  // Nothing but a plain target, so that it cannot end the request line.
+  if (!target.starts_with('/') || !parse_target(target) ||
+      std::any_of(target.begin(), target.end(), [](char c) { return c <= ' ' || c == 0x7f; }))
+    return fail(Code::kInvalidInput, "not a target of a request");
+  impl_->options.body.clear();
+  return impl_->exchange_bytes(
+      request_bytes(Method::kGet, impl_->url, target, impl_->options, true));
 }
 
 }  // namespace coffer::http

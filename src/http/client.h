@@ -31,7 +31,7 @@ inline Result<Response> get(std::string_view url, const ClientOptions& options =
 }
 
 // A connection to one server that stays open between requests, for clients that ask a lot.
-// Not thread-safe: one thread, one connection.
+// Not thread-safe, but for cancel(): one thread, one connection.
 class Connection {
  public:
   // Connects at the first request. The options hold for every request, but for their body.
@@ -43,9 +43,15 @@ class Connection {
 
   // Sends `body` to the URL's own target. A connection that the server closed while it was idle is
   // opened anew once, before anything was answered; any other failure closes it. Errors: as
-  // request().
+  // request(); kCancelled after cancel().
   Result<Response> post(std::string body);
+  // The same for another target of that server, e.g. "/path?query". Also kInvalidInput (target).
+  Result<Response> get(std::string_view target);
   void set_headers(Fields headers);
+
+  // Ends the request under way and every later one, at once; only the look-up of a host's name is
+  // waited for. Thread-safe, but not beside a move or the destructor.
+  void cancel();
 
  private:
   struct Impl;

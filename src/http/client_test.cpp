@@ -1,5 +1,7 @@
 #include "http/client.h"
 
+#include <thread>
+
 #include "http/test_util.h"
 
 namespace coffer::http {
@@ -46,6 +48,36 @@ TEST(Connection, IsKeptBetweenRequestsAndOpenedAnewWhenTheServerHungUp) {
   const auto again = connection.post("five");
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_TRUE(again->content().ends_with(" says five"));
+}
+
+TEST(Connection, GetsOtherTargetsOfItsServer) {
+  auto server = serve(any_port());
+  auto connection = Connection::to(server->url() + "/elsewhere").value();
+  EXPECT_EQ(connection.get("/hello/you").value().content(), "hello you");
+  EXPECT_EQ(connection.get("/query?q=x").value().content(), "x loopback");
+  EXPECT_EQ(connection.get("/none").value().status, 404);
+  for (const char* bad : {"", "hello", "/a b", "/a\r\nX: y", "/a#b", "http://other/"})
+    EXPECT_EQ(connection.get(bad).error().code, Code::kInvalidInput) << bad;
+}
+
+TEST(Connection, IsCutByCancelAndStaysSo) {
+  SilentServer server;
+  ClientOptions options;
+  options.timeout = std::chrono::seconds(60);
+  auto connection = Connection::to("http://" + server.address(), options).value();
+  const auto start = std::chrono::steady_clock::now();
+  std::thread other([&] {
+    EXPECT_TRUE(server.asked());
+    connection.cancel();
+  });
+  EXPECT_EQ(connection.post("hello").error().code, Code::kCancelled);
+  other.join();
+  EXPECT_EQ(connection.get("/again").error().code, Code::kCancelled);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+
+  auto early = Connection::to("http://" + server.address()).value();
+  early.cancel();
+  EXPECT_EQ(early.post("").error().code, Code::kCancelled);
 }
 
 TEST(Connection, RefusesWhatIsNoAddress) {

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/check.h"
 #include "http/server.h"
@@ -90,6 +91,44 @@ class RawClient {
   int fd_ = -1;
   std::string received_;
   bool closed_by_server_ = false;
+};
+
+// Takes connections and reads what comes, but never answers.
+class SilentServer {
+ public:
+  SilentServer() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in here{};
+    here.sin_family = AF_INET;
+    here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof here;
+    CHECK(::bind(listener_, reinterpret_cast<sockaddr*>(&here), sizeof here) == 0);
+    CHECK(::listen(listener_, 16) == 0);
+    CHECK(::getsockname(listener_, reinterpret_cast<sockaddr*>(&here), &size) == 0);
+    address_ = "127.0.0.1:" + std::to_string(ntohs(here.sin_port));
+  }
+  ~SilentServer() {
+    for (int fd : taken_) ::close(fd);
+    ::close(listener_);
+  }
+  SilentServer(const SilentServer&) = delete;
+  SilentServer& operator=(const SilentServer&) = delete;
+
+  const std::string& address() const { return address_; }
+  // Waits for another connection and the first bytes of its request; false after 10 seconds.
+  bool asked() {
+    if (!readable(listener_)) return false;
+    taken_.push_back(::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC));
+    return taken_.back() >= 0 && readable(taken_.back());
+  }
+
+ private:
+  static bool readable(int fd) {
+    pollfd wait{fd, POLLIN, 0};
+    return ::poll(&wait, 1, 10'000) == 1;
+  }
+  int listener_;
+  std::string address_;
+  std::vector<int> taken_;
 };
 
 inline Options any_port() {

@@ -1,0 +1,78 @@
+// The part of RpcSource that hears what a node offers and publishes.
+#include "base/log.h"
+#include "feed/rpc_source.h"
+
+namespace coffer::feed {
+
+Result<> RpcSource::learn_offers() {
+  std::vector<ZmqTopic> topics;
+  if (!endpoint_.zmq.empty()) {
+    // Which of them the node publishes there, only its messages will tell.
+    topics = {{"sequence", endpoint_.zmq}, {"hashblock", endpoint_.zmq}};
+  } else {
+    const std::vector<ZmqOffer> offers = TRY(client_.zmq_offers());
+    for (const char* topic : {"sequence", "hashblock"})
+      for (const ZmqOffer& offer : offers) {
+        const std::string address =
+            offer.topic == topic ? endpoint_.reachable(offer.address) : std::string();
+        if (topics.empty() && !address.empty()) topics.push_back({topic, address});
+      }
+  }
+  listen(std::move(topics));
+  rest_offered_ = rest_.offers();
+  return {};
+}
+
+void RpcSource::listen(std::vector<ZmqTopic> topics) {
+  news_.reset();  // also where nothing changed: a publisher that was left gets another chance
+  if (topics.empty()) return;
+  auto started = ZmqNews::start(std::move(topics), [this] {
+    std::lock_guard lock(mutex_);
+    wake_.notify_all();
+  });
+  if (started)
+    news_ = std::move(*started);
+  else
+    log::warn("no news by ZMQ, polling", {{"problem", started.error().message}});
+}
+
+bool RpcSource::has_served(const Hash256& hash) const {
+  return std::find(served_.rbegin(), served_.rend(), hash) != served_.rend();
+}
+
+Result<> RpcSource::hear(const ZmqNotice& notice) {
+  switch (notice.kind) {
+    case ZmqNotice::Kind::kTip:
+      if (served_.empty() || served_.back() != notice.hash) next_poll_steady_ms_ = 0;
+      return {};
+    case ZmqNotice::Kind::kConnected:
+      // Told of thirty blocks, the node is asked once.
+      if (!has_served(notice.hash)) next_poll_steady_ms_ = 0;
+      return {};
+    case ZmqNotice::Kind::kDisconnected:
+      if (has_served(notice.hash)) next_poll_steady_ms_ = 0;
+      return {};
+    case ZmqNotice::Kind::kAdded:
+      return hear_added(notice.hash);
+    case ZmqNotice::Kind::kRemoved:
+      if (known_.erase(notice.hash) > 0) ready_.push_back(Dropped{notice.hash});
+      return {};
+    case ZmqNotice::Kind::kLost:
+      next_poll_steady_ms_ = 0;
+      next_mempool_steady_ms_ = 0;
+      return {};
+  }
+  return {};
+}
+
+Result<> RpcSource::hear_added(const Hash256& id) {
+  if (!options_.mempool || known_.contains(id) || known_.size() >= options_.max_mempool) return {};
+  // One that is in a block by now has been served with it, or will be.
+  auto raw = TRY(client_.unmined(id));
+  if (!raw) return {};
+  known_.insert(id);
+  ready_.push_back(Seen{std::move(*raw)});
+  return {};
+}
+
+}  // namespace coffer::feed
