@@ -81,8 +81,7 @@ Result<chain::Outpoint> parse_outpoint(const chain::Network& network, std::strin
 Result<chain::Outpoint> parse_outpoint(const chain::Network& network, std::string_view text) {
   const std::size_t at = text.find_first_of("#:");
   if (at == std::string_view::npos)
-    return fail(Code::kInvalidInput, "an output is TX#INDEX, such as {}#0",
-                "5f0e…(64 hex digits)");
+    return fail(Code::kInvalidInput, "an output is TX#INDEX, such as {}#0", "5f0e…(64 hex digits)");
   return parse_outpoint(network, text.substr(0, at), text.substr(at + 1));
 }
 

@@ -10,8 +10,8 @@ namespace coffer::api {
 
 // All are thread-safe. Errors: kInvalidInput.
 
-// Bech32 or base58, or the raw bytes (a scriptPubKey on Bitcoin) as hex. A stake address is refused:
-// no output has one.
+// Bech32 or base58, or the raw bytes (a scriptPubKey on Bitcoin) as hex. A stake address is
+// refused: no output has one.
 Result<Bytes> parse_owner(const chain::Network& network, std::string_view text);
 
 // A payment credential: 56 hex digits, or bech32 with the prefix addr_vkh, addr_shared_vkh or

@@ -62,7 +62,8 @@ void write_owner(JsonWriter& out, const Network& network, ByteView address) {
   chain::Credentials owner;
   if (network.family == Family::kCardano) owner = chain::credentials_of(address);
   std::optional<std::string> stake;
-  if (owner.stake) stake = chain::address_text(network, chain::stake_address(network, *owner.stake));
+  if (owner.stake)
+    stake = chain::address_text(network, chain::stake_address(network, *owner.stake));
   text_or_null(out, "owner_stake_addr", stake);
   hex_or_null(out, "owner_payment_credential",
               owner.payment ? owner.payment->hash.view() : ByteView{});

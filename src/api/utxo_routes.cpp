@@ -67,8 +67,8 @@ Result<Response> root(const UtxoAccess& access, const Request& request) {
 }
 
 Result<Response> delta(const UtxoAccess& access, const Request& request) {
-  const std::uint64_t number = TRY_IN(
-      "block", parse_whole(path(request, "n"), 0, std::numeric_limits<std::int64_t>::max()));
+  const std::uint64_t number =
+      TRY_IN("block", parse_whole(path(request, "n"), 0, std::numeric_limits<std::int64_t>::max()));
   Bytes stored;
   const utxo::BlockDelta found = TRY(access.state->delta(BlockNumber(number), stored));
   return http::json_response(delta_json(access.network, found));

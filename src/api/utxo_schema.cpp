@@ -74,9 +74,9 @@ Properties spent_properties() {
 
 void add_delta_schemas(RouteTable& table) {
   table.add_schema("Outpoint", object_of({{"tx_hash", kHash}, {"output_index", kWhole}}));
-  table.add_schema("TxFlag", object_of({{"tx_hash", kHash},
-                                        {"is_invalid", kFlag},
-                                        {"had_collateral_return", kFlag}}));
+  table.add_schema(
+      "TxFlag",
+      object_of({{"tx_hash", kHash}, {"is_invalid", kFlag}, {"had_collateral_return", kFlag}}));
   table.add_schema("MmrDelta", object_of({{"first_leaf", kWhole},
                                           {"leaves_added", kWhole},
                                           {"leaves_spent", list_of(kWhole)},

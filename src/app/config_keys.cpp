@@ -56,8 +56,9 @@ const std::vector<Key>& table() {
        .secret = true},
       {.name = "genesis",
        .slot = SLOT(genesis),
-       .help = "Directory with byron-genesis.json and shelley-genesis.json of a Cardano network; the "
-               "outputs in them begin its UTXO state.",
+       .help =
+           "Directory with byron-genesis.json and shelley-genesis.json of a Cardano network; the "
+           "outputs in them begin its UTXO state.",
        .expects = "a directory"},
 
       {.name = "log.level",

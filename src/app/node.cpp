@@ -103,8 +103,9 @@ Result<> Node::open_utxo() {
   const bool has_genesis_files =
       network_.family == chain::Family::kCardano && network_.name != "devnet";
   if (utxo_->position().at_origin && has_genesis_files && genesis.empty())
-    log::warn("without genesis files the outputs in them are unknown: inputs that spend them will "
-              "count as missing; name their directory with --genesis to have them");
+    log::warn(
+        "without genesis files the outputs in them are unknown: inputs that spend them will "
+        "count as missing; name their directory with --genesis to have them");
   log_utxo("utxo state opened");
   bus_->add(*utxo_);
   return {};
@@ -191,7 +192,8 @@ Result<> Node::serve() {
     };
     api::add_utxo_routes(table, {utxo_ ? &utxo_->state() : nullptr, network_, number_of});
   };
-  if (utxo_) utxo_monitor_ = std::make_unique<UtxoMonitor>(*utxo_, metrics_, UtxoMonitor::Options());
+  if (utxo_)
+    utxo_monitor_ = std::make_unique<UtxoMonitor>(*utxo_, metrics_, UtxoMonitor::Options());
   service_ = TRY(api::Service::start(std::move(options), metrics_, clock_));
   // Whoever reads it is on this machine: a wildcard address is reached through loopback.
   std::string url = service_->url();

@@ -74,7 +74,8 @@ class Node {
   std::unique_ptr<chainstate::ChainState> chain_;
   std::unique_ptr<chainstate::Totals> totals_;
   std::unique_ptr<chainstate::EventLog> events_;
-  // One of the two, or neither when it is off: the consumer, or its reading side for who only looks.
+  // One of the two, or neither when it is off: the consumer, or its reading side for who only
+  // looks.
   std::unique_ptr<utxo::Store> utxo_;
   std::unique_ptr<utxo::UtxoState> utxo_reader_;
   std::unique_ptr<bus::Bus> bus_;

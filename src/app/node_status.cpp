@@ -44,8 +44,11 @@ api::Status Node::status() const {
   s.source = source_ ? source_->describe() : config_.source;
   s.source_state = "stopped";
   std::vector<bus::ConsumerInfo> consumers = bus_->consumers();
-  if (utxo_reader_)
-    consumers.push_back({.name = "utxo", .position = utxo_reader_->stats().at});
+  if (utxo_reader_) {
+    bus::ConsumerInfo& reader = consumers.emplace_back();
+    reader.name = "utxo";
+    reader.position = utxo_reader_->stats().at;
+  }
   const auto tip = chain_->tip();
   if (tip) s.tip = tip_status(network_, *tip);
   if (follower_) {

@@ -30,9 +30,9 @@ void UtxoMonitor::count() {
   for (;;) {
     const auto begin = Steady::now();
     const auto found = store_.state().count_addresses();
-    const auto pause = std::max<Steady::duration>(options_.count_every, 20 * (Steady::now() - begin));
-    if (!found)
-      log::warn("addresses could not be counted", {{"problem", found.error().message}});
+    const auto pause =
+        std::max<Steady::duration>(options_.count_every, 20 * (Steady::now() - begin));
+    if (!found) log::warn("addresses could not be counted", {{"problem", found.error().message}});
     std::unique_lock lock(mutex_);
     if (found) addresses_ = *found;
     if (wake_.wait_for(lock, pause, [this] { return stopping_; })) return;

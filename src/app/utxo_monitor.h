@@ -1,5 +1,5 @@
-// The metrics of the UTXO state (003), and the number of distinct addresses, which takes a walk over
-// the index and is therefore counted now and then on a thread of its own.
+// The metrics of the UTXO state (003), and the number of distinct addresses, which takes a walk
+// over the index and is therefore counted now and then on a thread of its own.
 #pragma once
 
 #include <condition_variable>

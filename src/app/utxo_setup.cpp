@@ -48,8 +48,8 @@ Result<utxo::Options> utxo_options(const UtxoConfig& config) {
   options.prune_batch_size = config.prune_batch_size;
   options.index_address =
       TRY(index_flag(config.index.address_hash, config.indexing_strategy, "address_hash"));
-  options.index_credential = TRY(index_flag(config.index.payment_credential,
-                                            config.indexing_strategy, "payment_credential"));
+  options.index_credential = TRY(
+      index_flag(config.index.payment_credential, config.indexing_strategy, "payment_credential"));
   options.self_contained_delta = config.self_contained_delta;
   options.beyond_window = config.beyond_window == "partial" ? utxo::BeyondWindow::kPartial
                                                             : utxo::BeyondWindow::kRefuse;
