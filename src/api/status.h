@@ -36,6 +36,15 @@ struct TotalsStatus {  // along the best chain up to the consumer's tip
   std::string digest;           // over all blocks and transactions up to the tip, in order
 };
 
+struct UtxoStatus {
+  std::string store;  // "classic" or "mmr"
+  std::uint64_t unspent = 0;
+  std::string coin;                        // their value in the smallest unit: more than 64 bits
+  std::optional<std::uint64_t> addresses;  // with unspent outputs, when last counted
+  std::uint64_t rollback_blocks = 0;       // that can be undone now
+  std::uint64_t missing_inputs = 0;        // since the process started
+};
+
 struct Status {
   std::string version;
   std::string chain;  // "bitcoin" or "cardano"
@@ -54,6 +63,7 @@ struct Status {
   std::vector<std::string> not_ready_because;
   std::vector<ConsumerStatus> consumers;
   TotalsStatus totals;
+  std::optional<UtxoStatus> utxo;  // nothing when it is off
   std::uint64_t mempool_transactions = 0;
   std::uint64_t disk_bytes = 0;
 };

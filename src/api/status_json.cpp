@@ -46,7 +46,18 @@ void visit(Visitor& v, auto& totals)
   v("bytes", totals.bytes);
   v("rollbacks", totals.rollbacks);
   v("digest", totals.digest);
-  v("digest", totals.digest);
+}
+
+template <typename Visitor>
+void visit(Visitor& v, auto& utxo)
+  requires std::same_as<std::remove_cvref_t<decltype(utxo)>, UtxoStatus>
+{
+  v("store", utxo.store);
+  v("unspent", utxo.unspent);
+  v("coin", utxo.coin);
+  v("addresses", utxo.addresses);
+  v("rollback_blocks", utxo.rollback_blocks);
+  v("missing_inputs", utxo.missing_inputs);
 }
 
 template <typename Visitor>
@@ -70,6 +81,7 @@ void visit(Visitor& v, auto& status)
   v("not_ready_because", status.not_ready_because);
   v("consumers", status.consumers);
   v("totals", status.totals);
+  v("utxo", status.utxo);
   v("mempool_transactions", status.mempool_transactions);
   v("disk_bytes", status.disk_bytes);
 }
@@ -173,6 +185,7 @@ struct SchemaWriter {
   void describe(const TipStatus&) { refer("Tip"); }
   void describe(const ConsumerStatus&) { refer("Consumer"); }
   void describe(const TotalsStatus&) { refer("Totals"); }
+  void describe(const UtxoStatus&) { refer("UtxoStatus"); }
   void refer(std::string_view schema) {
     out.raw(fmt::format(R"({{"$ref":"#/components/schemas/{}"}})", schema));
   }
@@ -228,6 +241,7 @@ void add_status_schemas(RouteTable& table) {
   table.add_schema("Tip", schema_of<TipStatus>());
   table.add_schema("Consumer", schema_of<ConsumerStatus>());
   table.add_schema("Totals", schema_of<TotalsStatus>());
+  table.add_schema("UtxoStatus", schema_of<UtxoStatus>());
   table.add_schema("Status", schema_of<Status>());
   table.add_schema(
       "Readiness",

@@ -1,37 +1,13 @@
 // The command tree. Settings become flags from the table of keys; nothing is declared twice.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 
-#include "app/command.h"
+#include "app/command_tree.h"
 #include "app/config_keys.h"
 #include "app/version.h"
 #include "base/log.h"
 
 namespace coffer::app {
-namespace {
 
-constexpr const char* kOverview =
-    "Coffer keeps the state of a ledger: it follows a chain of blocks and answers from what it "
-    "stored.\n\n"
-    "Examples:\n"
-    "  coffer demo                                    a simulated chain, and a page that shows it\n"
-    "  coffer sync --to 1000 --data /tmp/c            import 1,000 simulated blocks and stop\n"
-    "  coffer status --data /tmp/c                    what is there, how far, is all well\n"
-    "  coffer devnet write chain.dat --blocks 300     a simulated chain as a block file\n"
-    "  coffer decode --chain cardano block.hex        a block as JSON\n"
-    "  coffer bench decode                            how fast blocks are decoded\n\n"
-    "Exit codes: 0 success, 1 refused, 2 wrong usage, 3 something needed is not available.";
-
-// What the command line said, before it is a Config.
-struct Parsed {
-  std::string config_file;
-  std::map<std::string, std::string> values;  // by key; filled by CLI11
-  bool json = false;
-  std::vector<CLI::Option*> flags;
-  std::function<Result<>(const Context&)> action;
-};
-
-// The settings that belong to a command: all whose key starts with one of the prefixes.
 void add_settings(CLI::App& command, Parsed& parsed,
                   const std::vector<std::string_view>& prefixes) {
   command
@@ -55,6 +31,21 @@ void add_settings(CLI::App& command, Parsed& parsed,
   }
 }
 
+namespace {
+
+constexpr const char* kOverview =
+    "Coffer keeps the state of a ledger: it follows a chain of blocks and answers from what it "
+    "stored.\n\n"
+    "Examples:\n"
+    "  coffer demo                                    a simulated chain, and a page that shows it\n"
+    "  coffer sync --to 1000 --data /tmp/c            import 1,000 simulated blocks and stop\n"
+    "  coffer status --data /tmp/c                    what is there, how far, is all well\n"
+    "  coffer utxo balance ADDR --data /tmp/c         what an address holds\n"
+    "  coffer devnet write chain.dat --blocks 300     a simulated chain as a block file\n"
+    "  coffer decode --chain cardano block.hex        a block as JSON\n"
+    "  coffer bench decode                            how fast blocks are decoded\n\n"
+    "Exit codes: 0 success, 1 refused, 2 wrong usage, 3 something needed is not available.";
+
 // The values of the flags that were really given, in CLI11's words for each command.
 std::vector<FlagValue> given_flags(const CLI::App& command) {
   std::vector<FlagValue> flags;
@@ -71,7 +62,6 @@ std::vector<FlagValue> given_flags(const CLI::App& command) {
 }
 
 const std::vector<std::string_view> kEverything = {""};
-const std::vector<std::string_view> kStoreOnly = {"data_dir", "log.", "http.tls."};
 const std::vector<std::string_view> kDevnetOnly = {"chain", "devnet.", "log."};
 
 void add_store_commands(CLI::App& app, Parsed& parsed) {
@@ -104,7 +94,7 @@ void add_store_commands(CLI::App& app, Parsed& parsed) {
       app.add_subcommand("rebuild", "Empty one consumer's store; the next start fills it again");
   add_settings(*rebuild, parsed, kStoreOnly);
   static std::string consumer;
-  rebuild->add_option("consumer", consumer, "totals or events")->required();
+  rebuild->add_option("consumer", consumer, "totals, events or utxo")->required();
   rebuild->callback(
       [&] { parsed.action = [](const Context& c) { return run_rebuild(c, consumer); }; });
 }
@@ -198,6 +188,7 @@ int run_main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("coffer ") + std::string(kVersion));
   Parsed parsed;
   add_store_commands(app, parsed);
+  add_utxo_commands(app, parsed);
   add_tool_commands(app, parsed);
   try {
     app.parse(argc, argv);

@@ -8,6 +8,7 @@
 #include "api/auth.h"
 #include "api/status_json.h"
 #include "app/command.h"
+#include "app/database_setup.h"
 #include "app/node.h"
 #include "app/version.h"
 #include "base/file.h"

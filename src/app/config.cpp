@@ -9,6 +9,7 @@
 
 #include "app/config_file.h"
 #include "app/config_keys.h"
+#include "app/utxo_setup.h"
 #include "cli/table.h"
 
 namespace coffer::app {
@@ -63,6 +64,12 @@ struct Store {
     if (flag != nullptr) *slot = *flag;
     return flag != nullptr;
   }
+  bool operator()(std::optional<bool>* slot) const {
+    bool flag = false;
+    if (!(*this)(&flag)) return false;
+    *slot = flag;
+    return true;
+  }
   bool operator()(std::uint64_t* slot) const {
     const auto* number = std::get_if<std::int64_t>(&value);
     if (number == nullptr || *number < 0) return false;
@@ -110,7 +117,7 @@ RawValue from_text(const Key& key, const std::string& text) {
   const Slot slot = key.slot(scratch);
   if (std::holds_alternative<std::string*>(slot)) return text;
   if (std::holds_alternative<std::vector<std::string>*>(slot)) return split_list(text);
-  if (std::holds_alternative<bool*>(slot)) {
+  if (is_switch(key)) {
     if (text == "true" || text == "1") return true;
     if (text == "false" || text == "0") return false;
     return text;
@@ -203,6 +210,7 @@ Result<> check_together(const Config& config) {
   if (config.http.tls.cert.empty() != config.http.tls.key.empty())
     return fail(Code::kUsage, "http.tls.cert and http.tls.key belong together; {} is missing",
                 config.http.tls.cert.empty() ? "http.tls.cert" : "http.tls.key");
+  TRY(utxo_options(config.utxo));
   return {};
 }
 

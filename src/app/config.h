@@ -61,11 +61,30 @@ struct RocksdbConfig {
   std::uint64_t block_cache_mb = 64;
 };
 
+struct UtxoIndexConfig {
+  std::optional<bool> address_hash;  // nothing: as the strategy says, or else true
+  std::optional<bool> payment_credential;
+};
+
+struct UtxoConfig {
+  bool enabled = true;
+  std::string store = "classic";
+  std::uint64_t prune_depth = 2'160;
+  std::uint64_t rollback_window = 4'320;
+  std::uint64_t prune_batch_size = 500;
+  UtxoIndexConfig index;
+  std::string indexing_strategy;  // empty: the two flags decide
+  bool self_contained_delta = false;
+  std::string beyond_window = "refuse";
+  std::uint64_t cache_mb = 384;
+};
+
 struct Config {
   std::string data_dir = "coffer-data";
   std::string chain = "bitcoin";
   std::string network = "devnet";
   std::string source = "devnet";  // may hold a password: never into logs as it is
+  std::string genesis;            // directory with a Cardano network's genesis files
   LogConfig log;
   HttpConfig http;
   ReadyConfig ready;
@@ -73,6 +92,7 @@ struct Config {
   DevnetConfig devnet;
   EventsConfig events;
   RocksdbConfig rocksdb;
+  UtxoConfig utxo;
 
   std::string file;  // the file that was read; empty if there was none
 };

@@ -17,8 +17,8 @@
 namespace coffer::app {
 
 // Where a value lives in a Config; which alternative it is gives the type of the key.
-using Slot = std::variant<std::string*, bool*, std::uint64_t*, std::optional<std::uint64_t>*,
-                          std::vector<std::string>*>;
+using Slot = std::variant<std::string*, bool*, std::optional<bool>*, std::uint64_t*,
+                          std::optional<std::uint64_t>*, std::vector<std::string>*>;
 
 struct Key {
   std::string_view name;  // as in the file: "http.tls.cert", "utxo.pruneDepth"

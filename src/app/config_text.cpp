@@ -50,6 +50,9 @@ struct ToText {
     return text->empty() ? "" : fmt::format("\"{}\"", *text);
   }
   std::string operator()(const bool* value) const { return *value ? "true" : "false"; }
+  std::string operator()(const std::optional<bool>* value) const {
+    return *value ? (*this)(&**value) : "";
+  }
   std::string operator()(const std::uint64_t* number) const { return fmt::format("{}", *number); }
   std::string operator()(const std::optional<std::uint64_t>* number) const {
     return *number ? fmt::format("{}", **number) : "";
@@ -73,13 +76,14 @@ std::string flag_name(std::string_view key) {
 
 bool is_switch(const Key& key) {
   Config config;
-  return std::holds_alternative<bool*>(key.slot(config));
+  const Slot slot = key.slot(config);
+  return std::holds_alternative<bool*>(slot) || std::holds_alternative<std::optional<bool>*>(slot);
 }
 
 std::string expectation(const Key& key) {
   Config config;
   const Slot slot = key.slot(config);
-  if (std::holds_alternative<bool*>(slot)) return "true or false";
+  if (is_switch(key)) return "true or false";
   if (std::holds_alternative<std::vector<std::string>*>(slot)) return "a list of texts";
   if (!std::holds_alternative<std::string*>(slot))
     return fmt::format("a whole number from {} to {}", key.min, key.max);

@@ -2,9 +2,11 @@
 
 #include <unistd.h>
 
-#include "api/status_metrics.h"
+#include "api/utxo_routes.h"
+#include "app/database_setup.h"
 #include "app/devnet_setup.h"
 #include "app/make_source.h"
+#include "app/utxo_setup.h"
 #include "app/version.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -13,26 +15,6 @@ namespace coffer::app {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<kv::ColumnOptions> all_columns() {
-  std::vector<kv::ColumnOptions> columns = chainstate::ChainState::columns();
-  for (auto& more : {chainstate::Totals::columns(), chainstate::EventLog::columns()})
-    columns.insert(columns.end(), more.begin(), more.end());
-  return columns;
-}
-
-kv::DatabaseOptions database_options(const Config& config, bool read_only) {
-  return {.path = fs::path(config.data_dir) / "db",
-          .columns = all_columns(),
-          .read_only = read_only,
-          .create_if_missing = !read_only,
-          .block_cache_bytes = config.rocksdb.block_cache_mb << 20};
-}
-
-api::TipStatus tip_status(const chain::Network& network, const chainstate::HeaderInfo& info) {
-  return {info.ordinal.value, info.number.value, info.slot.value,
-          display(network.family, info.hash), info.time_unix_s};
-}
 
 http::Options http_options(const HttpConfig& config) {
   http::Options options;
@@ -84,20 +66,13 @@ Result<std::unique_ptr<Node>> Node::open(const Config& config, NodeOptions optio
 }
 
 Result<> Node::open_stores() {
-  db_ = TRY(kv::Database::open(database_options(config_, options_.read_only)));
-  if (options_.read_only) {
-    for (const kv::ColumnOptions& column : all_columns())
-      if (!db_->column(column.name))
-        return fail(Code::kUnavailable,
-                    "the database in {} is still being made; try again, or start coffer once",
-                    config_.data_dir);
-    // Somebody who only looks need not say what the database itself knows.
-    const kv::Column meta = TRY(db_->column(chainstate::kMetaColumn));
-    if (auto found = TRY(chainstate::read_identity(*db_, meta))) {
+  kv::DatabaseOptions options = TRY(database_options(config_, options_.read_only));
+  db_ = TRY(kv::Database::open(std::move(options)));
+  if (options_.read_only)
+    if (auto found = TRY(stored_identity(*db_))) {
       config_.chain = found->chain;
       config_.network = found->network;
     }
-  }
   network_ = TRY(chain::find_network(config_.chain, config_.network));
   chainstate::Identity identity = chainstate::Identity::of(network_);
   if (config_.network == "devnet" && !options_.read_only)
@@ -110,7 +85,48 @@ Result<> Node::open_stores() {
   bus_ = std::make_unique<bus::Bus>();
   bus_->add(*totals_);
   bus_->add(*events_);
+  return open_utxo();
+}
+
+Result<> Node::open_utxo() {
+  if (!config_.utxo.enabled) return {};
+  if (options_.read_only) {
+    auto state = utxo::open_state(*db_, network_);
+    // Made by an older version, or never with the UTXO state on: there is nothing to show.
+    if (!state && state.error().code != Code::kNotFound) return fail(std::move(state).error());
+    if (state) utxo_reader_ = std::move(*state);
+    return {};
+  }
+  const auto genesis = TRY(genesis_utxos(config_, network_));
+  const utxo::Options options = TRY(utxo_options(config_.utxo));
+  utxo_ = TRY(utxo::Store::open(*db_, network_, options, genesis));
+  const bool has_genesis_files =
+      network_.family == chain::Family::kCardano && network_.name != "devnet";
+  if (utxo_->position().at_origin && has_genesis_files && genesis.empty())
+    log::warn(
+        "without genesis files the outputs in them are unknown: inputs that spend them will "
+        "count as missing; name their directory with --genesis to have them");
+  log_utxo("utxo state opened");
+  bus_->add(*utxo_);
   return {};
+}
+
+void Node::log_utxo(std::string_view event) const {
+  const utxo::Stats stats = utxo_->state().stats();
+  const bus::Position at = utxo_->position();
+  const auto header = at.at_origin ? Result<std::optional<chainstate::HeaderInfo>>(std::nullopt)
+                                   : chain_->header(at.point.hash);
+  // A one-shot import has a progress line, which a log line would tear apart.
+  log::write(options_.one_shot ? log::Level::kDebug : log::Level::kInfo, event,
+             {{"store", utxo::to_string(stats.store)},
+              {"block", header && *header ? (*header)->number.value : 0},
+              {"slot", at.point.slot},
+              {"unspent", stats.unspent},
+              {"created", stats.created},
+              {"spent", stats.spent},
+              {"pruned", stats.pruned},
+              {"reversed", stats.reversed},
+              {"missing_inputs", stats.missing_inputs}});
 }
 
 std::unique_ptr<feed::Source> Node::open_devnet() const {
@@ -145,7 +161,9 @@ Result<> Node::open_source() {
 Node::~Node() {
   stop();
   service_.reset();
+  utxo_monitor_.reset();
   if (bus_) bus_->stop();
+  if (utxo_) log_utxo("utxo state closed");
 }
 
 Result<> Node::follow() {
@@ -167,6 +185,15 @@ Result<> Node::serve() {
   options.behind_proxy = config_.http.behind_proxy;
   options.status = [this] { return status(); };
   options.events = events_.get();
+  options.more_routes = [this](api::RouteTable& table) {
+    const auto number_of = [this](const bus::Position& at) -> std::optional<BlockNumber> {
+      const auto header = chain_->header(at.point.hash);
+      return header && *header ? std::optional((*header)->number) : std::nullopt;
+    };
+    api::add_utxo_routes(table, {utxo_ ? &utxo_->state() : nullptr, network_, number_of});
+  };
+  if (utxo_)
+    utxo_monitor_ = std::make_unique<UtxoMonitor>(*utxo_, metrics_, UtxoMonitor::Options());
   service_ = TRY(api::Service::start(std::move(options), metrics_, clock_));
   // Whoever reads it is on this machine: a wildcard address is reached through loopback.
   std::string url = service_->url();
@@ -186,93 +213,6 @@ Result<> Node::reload() {
 
 void Node::stop() {
   if (follower_) follower_->stop();
-}
-
-std::vector<std::string> Node::not_ready(const api::Status& s) const {
-  std::vector<std::string> reasons;
-  if (!s.tip) reasons.push_back("no block yet");
-  if (!s.source_problem.empty())
-    reasons.push_back("source: " + s.source_problem);
-  else if (s.source_state == "connecting")
-    reasons.push_back("connecting to the source");
-  if (s.behind > config_.ready.max_behind)
-    reasons.push_back(fmt::format("{} blocks behind the source", s.behind));
-  for (const api::ConsumerStatus& consumer : s.consumers) {
-    if (consumer.state == "halted")
-      reasons.push_back(
-          fmt::format("{} halted: {}; {}", consumer.name, consumer.problem, consumer.repair));
-    else if (consumer.behind > config_.ready.max_behind)
-      reasons.push_back(fmt::format("{} is {} blocks behind", consumer.name, consumer.behind));
-  }
-  return reasons;
-}
-
-api::Status Node::status() const {
-  api::Status s;
-  s.version = kVersion;
-  s.chain = config_.chain;
-  s.network = config_.network;
-  s.data_dir = config_.data_dir;
-  s.started_unix_ms = started_unix_ms_;
-  s.uptime_ms = clock_.steady_ms() - started_steady_ms_;
-  s.rollback_window = chain_->window();
-  s.source = source_ ? source_->describe() : config_.source;
-  s.source_state = "stopped";
-  std::vector<bus::ConsumerInfo> consumers = bus_->consumers();
-  const auto tip = chain_->tip();
-  if (tip) s.tip = tip_status(network_, *tip);
-  if (follower_) {
-    const FollowStatus follow = follower_->status();
-    s.source_state = to_string(follow.state);
-    s.source_problem = follow.problem;
-    s.source_tip_number = follow.source_number;
-    s.mempool_transactions = follow.mempool_transactions;
-    s.totals.rollbacks = follow.rollbacks;
-    const std::uint64_t have = tip ? tip->number.value + 1 : 0;
-    if (follow.source_number && *follow.source_number + 1 > have)
-      s.behind = *follow.source_number + 1 - have;
-  }
-  const std::uint64_t height = chain_->position().height();
-  for (const bus::ConsumerInfo& info : consumers) {
-    api::ConsumerStatus c;
-    c.name = info.name;
-    c.behind = height > info.position.height() ? height - info.position.height() : 0;
-    c.state = info.state == bus::ConsumerState::kHalted ? "halted"
-              : c.behind > 0                            ? "behind"
-                                                        : "following";
-    c.problem = info.problem;
-    c.repair = info.repair;
-    if (!info.position.at_origin)
-      if (auto header = chain_->header(info.position.point.hash); header && *header)
-        c.tip = tip_status(network_, **header);
-    s.consumers.push_back(std::move(c));
-  }
-  const chainstate::TotalsRecord totals = totals_->current();
-  s.totals.blocks = totals.blocks;
-  s.totals.transactions = totals.transactions;
-  s.totals.invalid_transactions = totals.invalid_transactions;
-  s.totals.inputs = totals.inputs;
-  s.totals.outputs = totals.outputs;
-  s.totals.bytes = totals.bytes;
-  s.totals.digest = totals.digest.hex();
-  s.disk_bytes = db_->disk_bytes();
-  s.not_ready_because = not_ready(s);
-  s.ready = s.not_ready_because.empty();
-  return s;
-}
-
-Result<> rebuild_consumer(const Config& config, std::string_view name) {
-  if (name != "totals" && name != "events")
-    return fail(Code::kNotFound, "no consumer '{}'; use totals or events", name);
-  kv::DatabaseOptions options = database_options(config, false);
-  options.create_if_missing = false;
-  auto db = TRY(kv::Database::open(std::move(options)));
-  const kv::Column meta = TRY(db->column(chainstate::kMetaColumn));
-  const kv::Column column = TRY(db->column(name));
-  kv::Batch batch;
-  batch.del(meta, as_bytes(std::string(name) + ".position"));
-  batch.del_range(column, {}, Bytes(64, 0xff));
-  return db->commit(batch, kv::Durability::kWalSync);
 }
 
 }  // namespace coffer::app

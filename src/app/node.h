@@ -9,6 +9,7 @@
 #include "api/status.h"
 #include "app/config.h"
 #include "app/follower.h"
+#include "app/utxo_monitor.h"
 #include "chainstate/event_log.h"
 #include "chainstate/totals.h"
 #include "feed/devnet_chain.h"
@@ -53,8 +54,11 @@ class Node {
  private:
   Node(const Config& config, NodeOptions options, const Clock& clock);
   Result<> open_stores();
+  Result<> open_utxo();
   Result<> open_source();
   std::unique_ptr<feed::Source> open_devnet() const;
+  void log_utxo(std::string_view event) const;
+  void add_utxo_status(api::Status& status) const;
   std::vector<std::string> not_ready(const api::Status& status) const;
 
   Config config_;
@@ -70,14 +74,15 @@ class Node {
   std::unique_ptr<chainstate::ChainState> chain_;
   std::unique_ptr<chainstate::Totals> totals_;
   std::unique_ptr<chainstate::EventLog> events_;
+  // One of the two, or neither when it is off: the consumer, or its reading side for who only
+  // looks.
+  std::unique_ptr<utxo::Store> utxo_;
+  std::unique_ptr<utxo::UtxoState> utxo_reader_;
   std::unique_ptr<bus::Bus> bus_;
   std::unique_ptr<feed::Source> source_;
   std::unique_ptr<Follower> follower_;
+  std::unique_ptr<UtxoMonitor> utxo_monitor_;
   std::unique_ptr<api::Service> service_;
 };
-
-// Forgets what a consumer holds; the next start fills it again from the source.
-// Errors: kNotFound naming the consumers there are; kUnavailable while a process runs.
-Result<> rebuild_consumer(const Config& config, std::string_view name);
 
 }  // namespace coffer::app

@@ -1,0 +1,21 @@
+// GET routes over the UTXO state: outputs by address, credential and outpoint, balances, block
+// deltas, roots and proofs. Nothing here changes state, and each request is bounded (E11).
+#pragma once
+
+#include "api/routes.h"
+#include "chain/network.h"
+#include "utxo/state.h"
+
+namespace coffer::api {
+
+struct UtxoAccess {
+  const utxo::UtxoState* state = nullptr;  // outlives the routes; null: utxo.enabled is false
+  chain::Network network;
+  // The number of the block at a position, if it is known. Called on workers; thread-safe, quick.
+  std::function<std::optional<BlockNumber>(const bus::Position&)> number_of;
+};
+
+// Without a state every route answers 503 and names the setting (U13).
+void add_utxo_routes(RouteTable& table, UtxoAccess access);
+
+}  // namespace coffer::api

@@ -1,0 +1,32 @@
+// coffer utxo …: each prints its result on stdout and returns an error instead of printing it.
+// Reading commands may run beside a daemon and see the state of the moment they began.
+#pragma once
+
+#include "app/command.h"
+#include "http/message.h"
+
+namespace coffer::app {
+
+// utxo_read.cpp. Errors: kUsage for what was typed; kNotFound; those of UtxoReader::open.
+Result<> run_utxo_get(const Context& context, const std::string& outpoint);
+struct UtxoPageArguments {
+  bool by_credential = false;
+  std::string owner;   // an address or a credential
+  http::Fields query;  // page, count, …, as on HTTP
+};
+Result<> run_utxo_page(const Context& context, const UtxoPageArguments& arguments);
+Result<> run_utxo_balance(const Context& context, const std::string& address);
+Result<> run_utxo_stats(const Context& context);
+Result<> run_utxo_dump(const Context& context);
+Result<> run_utxo_digest(const Context& context);
+Result<> run_utxo_root(const Context& context, std::optional<std::uint64_t> block);
+
+// utxo_tools.cpp
+Result<> run_utxo_verify(const Context& context);
+// Back to the state after this block; the daemon must be stopped.
+Result<> run_utxo_rollback(const Context& context, std::uint64_t block);
+// A checkpoint of the whole database, to be used as a data directory or given to restore.
+Result<> run_utxo_snapshot(const Context& context, const std::string& directory);
+Result<> run_utxo_restore(const Context& context, const std::string& directory);
+
+}  // namespace coffer::app

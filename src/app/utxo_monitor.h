@@ -1,0 +1,50 @@
+// The metrics of the UTXO state (003), and the number of distinct addresses, which takes a walk
+// over the index and is therefore counted now and then on a thread of its own.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "api/metrics.h"
+#include "utxo/store.h"
+
+namespace coffer::app {
+
+class UtxoMonitor {
+ public:
+  struct Options {
+    std::chrono::milliseconds count_every{std::chrono::minutes(5)};
+  };
+
+  // Both outlive it. The first count begins at once, the next after the longer of `count_every` and
+  // twenty times what the last one took.
+  UtxoMonitor(const utxo::Store& store, api::Metrics& metrics, Options options);
+  // Waits for a count under way.
+  ~UtxoMonitor();
+  UtxoMonitor(const UtxoMonitor&) = delete;
+  UtxoMonitor& operator=(const UtxoMonitor&) = delete;
+
+  // Nothing until they were counted, or without the index. Thread-safe.
+  std::optional<std::uint64_t> addresses() const;
+
+ private:
+  void collect(api::Metrics& metrics);
+  void count();
+
+  const utxo::Store& store_;
+  api::Metrics& metrics_;
+  const Options options_;
+  // What the counters show already; of the thread that reads metrics.
+  utxo::Stats shown_;
+  utxo::Timings shown_timings_;
+  mutable std::mutex mutex_;  // guards the next three
+  std::condition_variable wake_;
+  bool stopping_ = false;
+  std::optional<std::uint64_t> addresses_;
+  std::size_t collect_id_ = 0;
+  std::thread counter_;
+};
+
+}  // namespace coffer::app

@@ -1,0 +1,177 @@
+// The commands that look into the UTXO state.
+#include <cstdio>
+
+#include "api/utxo_input.h"
+#include "api/utxo_json.h"
+#include "app/utxo_commands.h"
+#include "app/utxo_reader.h"
+#include "cli/utxo_view.h"
+#include "http/json.h"
+
+namespace coffer::app {
+namespace {
+
+using http::JsonWriter;
+
+// What was typed is wrong usage here, not bad data.
+template <typename T>
+Result<T> typed(Result<T> parsed) {
+  if (!parsed && parsed.error().code == Code::kInvalidInput)
+    return fail(make_error(Code::kUsage, std::move(parsed.error().message)));
+  return parsed;
+}
+
+void print(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+void print_line(const std::string& text) {
+  print(text + "\n");
+}
+
+// All was taken by whoever reads it. Errors: kUnavailable (a full disk).
+Result<> finish_output() {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return {};
+  return fail(errno_error(errno, "cannot write the output"));
+}
+
+void write_at(JsonWriter& out, chain::Family family, const api::StateAt& at) {
+  out.key("block");
+  if (at.number)
+    out.value(at.number->value);
+  else
+    out.null();
+  out.key("block_hash");
+  if (at.position.at_origin)
+    out.null();
+  else
+    out.value(chain::display(family, at.position.point.hash));
+}
+
+std::string stats_json(const UtxoReader& reader, const utxo::Stats& stats, const api::StateAt& at) {
+  JsonWriter out;
+  out.begin_object().field("store", utxo::to_string(stats.store));
+  out.field("unspent", stats.unspent).field("lovelace_amount", api::decimal(stats.coin));
+  out.field("mmr_leaves", stats.leaves).field("rollback_blocks", stats.rollback_blocks);
+  out.field("pending_prunes", stats.pending_prunes);
+  out.field("index_address_hash", reader.state->indexes_addresses());
+  out.field("index_payment_credential", reader.state->indexes_credentials());
+  write_at(out, reader.network.family, at);
+  out.end_object();
+  return out.take();
+}
+
+}  // namespace
+
+Result<> run_utxo_get(const Context& context, const std::string& text) {
+  const UtxoReader reader = TRY(UtxoReader::open(context.config));
+  const chain::Outpoint outpoint = TRY(typed(api::parse_outpoint(reader.network, text)));
+  const auto found = TRY(reader.state->get(outpoint));
+  if (!found)
+    return fail(Code::kNotFound,
+                "no output {}: it never was, or was spent longer ago than utxo.pruneDepth",
+                cli::outpoint_text(reader.network.family, outpoint));
+  if (context.json)
+    print_line(api::utxo_json(reader.network, *found));
+  else
+    print(cli::render_utxo(reader.network, *found));
+  return finish_output();
+}
+
+Result<> run_utxo_page(const Context& context, const UtxoPageArguments& arguments) {
+  const UtxoReader reader = TRY(UtxoReader::open(context.config));
+  const utxo::PageRequest request = TRY(typed(api::parse_page_request(arguments.query)));
+  utxo::Page page;
+  if (arguments.by_credential) {
+    const auto credential = TRY(typed(api::parse_credential(reader.network, arguments.owner)));
+    page = TRY(typed(reader.state->by_credential(credential, request)));
+  } else {
+    const Bytes address = TRY(typed(api::parse_owner(reader.network, arguments.owner)));
+    page = TRY(typed(reader.state->by_address(address, request)));
+  }
+  if (context.json) {
+    const api::StateAt at = TRY(reader.at(page.at));
+    print_line(api::page_json(reader.network, page, at));
+  } else {
+    print(cli::render_page(reader.network, page));
+  }
+  return finish_output();
+}
+
+Result<> run_utxo_balance(const Context& context, const std::string& text) {
+  const UtxoReader reader = TRY(UtxoReader::open(context.config));
+  const Bytes address = TRY(typed(api::parse_owner(reader.network, text)));
+  // The database stands still for us, so the parts of a large balance add up.
+  utxo::Balance balance = TRY(reader.state->balance(address));
+  while (!balance.cursor.empty()) {
+    const utxo::Balance more = TRY(reader.state->balance(address, balance.cursor));
+    balance.coin += more.coin;
+    for (const auto& [asset, quantity] : more.assets) balance.assets[asset] += quantity;
+    balance.utxos += more.utxos;
+    balance.cursor = more.cursor;
+  }
+  const api::StateAt at = TRY(reader.at(balance.at));
+  if (context.json)
+    print_line(api::balance_json(reader.network, address, balance, at));
+  else
+    print(cli::render_balance(reader.network, address, balance, at));
+  return finish_output();
+}
+
+Result<> run_utxo_stats(const Context& context) {
+  const UtxoReader reader = TRY(UtxoReader::open(context.config));
+  const utxo::Stats stats = reader.state->stats();
+  const api::StateAt at = TRY(reader.at(stats.at));
+  if (context.json)
+    print_line(stats_json(reader, stats, at));
+  else
+    print(cli::render_utxo_stats(reader.network, stats, at));
+  return finish_output();
+}
+
+Result<> run_utxo_dump(const Context& context) {
+  const UtxoReader reader = TRY(UtxoReader::open(context.config));
+  TRY(reader.state->for_each([&](const utxo::Utxo& utxo) {
+    if (context.json) {
+      JsonWriter out;
+      api::write_utxo(out, reader.network, utxo);
+      print_line(out.take());
+    } else {
+      print_line(utxo::dump_line(reader.network.family, utxo));
+    }
+    return std::ferror(stdout) == 0;
+  }));
+  return finish_output();
+}
+
+Result<> run_utxo_digest(const Context& context) {
+  const UtxoReader reader = TRY(UtxoReader::open(context.config));
+  const utxo::Digest digest = TRY(utxo::digest(*reader.state, reader.network.family));
+  const api::StateAt at = TRY(reader.at(reader.state->stats().at));
+  if (context.json) {
+    JsonWriter out;
+    out.begin_object().field("count", digest.count).field("value", api::decimal(digest.coin));
+    out.field("acc", digest.acc.hex());
+    write_at(out, reader.network.family, at);
+    out.end_object();
+    print_line(out.take());
+  } else {
+    print(fmt::format("count  {}\nvalue  {}\nacc    {}\n", digest.count, api::decimal(digest.coin),
+                      digest.acc.hex()));
+  }
+  return finish_output();
+}
+
+Result<> run_utxo_root(const Context& context, std::optional<std::uint64_t> block) {
+  const UtxoReader reader = TRY(UtxoReader::open(context.config));
+  const auto number = block ? std::optional(BlockNumber(*block)) : std::nullopt;
+  const utxo::Root root = TRY(reader.state->root(number));
+  if (context.json)
+    print_line(api::root_json(reader.network, root));
+  else
+    print(fmt::format("root    {}\nblock   {} {}\nleaves  {}\n", root.root.hex(), root.number.value,
+                      chain::display(reader.network.family, root.block_hash), root.leaves));
+  return finish_output();
+}
+
+}  // namespace coffer::app

@@ -1,0 +1,96 @@
+#include "cli/utxo_view.h"
+
+#include <fmt/format.h>
+
+#include "cli/table.h"
+
+namespace coffer::cli {
+namespace {
+
+std::string line(std::string_view name, const std::string& value) {
+  return fmt::format("{:<12}{}\n", name, value);
+}
+
+std::string asset_text(ByteView policy, ByteView name, const std::string& quantity) {
+  return fmt::format("{} {}{}{}", quantity, to_hex(policy), name.empty() ? "" : ".", to_hex(name));
+}
+
+std::string block_text(chain::Family family, const api::StateAt& at) {
+  if (at.position.at_origin) return "none yet";
+  return fmt::format("{} {}", at.number ? with_thousands(at.number->value) : "?",
+                     chain::display(family, at.position.point.hash));
+}
+
+}  // namespace
+
+std::string outpoint_text(chain::Family family, const chain::Outpoint& outpoint) {
+  return fmt::format("{}#{}", chain::display(family, outpoint.tx), outpoint.index);
+}
+
+std::string render_utxo(const chain::Network& network, const utxo::Found& found) {
+  const chain::Family family = network.family;
+  const utxo::UtxoRecord& record = found.utxo.record;
+  std::string out = line("output", outpoint_text(family, found.utxo.outpoint));
+  out += line("owner", api::owner_text(network, record.address));
+  out += line("value", fmt::format("{} {}", record.coin.value, api::coin_unit(family)));
+  for (const chain::Asset& asset : record.assets)
+    out += line(
+        "", asset_text({asset.policy, Hash224::kSize}, asset.name, std::to_string(asset.quantity)));
+  if (!record.datum_hash.empty()) out += line("datum hash", to_hex(record.datum_hash));
+  if (!record.inline_datum.empty()) out += line("datum", to_hex(record.inline_datum));
+  if (!record.script_hash.empty()) out += line("script", to_hex(record.script_hash));
+  if (record.collateral_return) out += line("kind", "collateral return");
+  if (record.coinbase) out += line("kind", "coinbase");
+  out += line("made", record.block_hash.empty()
+                          ? "by the genesis files"
+                          : fmt::format("in block {}, slot {}", with_thousands(record.number.value),
+                                        with_thousands(record.slot.value)));
+  if (!found.spent) return out + line("state", "unspent");
+  const utxo::SpentInfo& spent = *found.spent;
+  out += line("state", fmt::format("spent in block {}, slot {}", with_thousands(spent.number.value),
+                                   with_thousands(spent.slot.value)));
+  return out + line("spent by",
+                    spent.by.is_zero() ? "a rule of the ledger" : chain::display(family, spent.by));
+}
+
+std::string render_page(const chain::Network& network, const utxo::Page& page) {
+  Table table({{"output"},
+               {std::string(api::coin_unit(network.family)), Align::kRight},
+               {"assets", Align::kRight},
+               {"block", Align::kRight}});
+  for (const utxo::Utxo& utxo : page.utxos)
+    table.add_row({outpoint_text(network.family, utxo.outpoint),
+                   with_thousands(utxo.record.coin.value),
+                   utxo.record.assets.empty() ? "" : std::to_string(utxo.record.assets.size()),
+                   with_thousands(utxo.record.number.value)});
+  std::string out = page.utxos.empty() ? "no unspent outputs\n" : table.render();
+  if (!page.cursor.empty()) out += fmt::format("more with --cursor {}\n", page.cursor);
+  return out;
+}
+
+std::string render_balance(const chain::Network& network, ByteView address,
+                           const utxo::Balance& balance, const api::StateAt& at) {
+  std::string out = line("address", api::owner_text(network, address));
+  out += line("balance",
+              fmt::format("{} {}", api::decimal(balance.coin), api::coin_unit(network.family)));
+  for (const auto& [asset, quantity] : balance.assets)
+    out += line("", asset_text(asset.first.view(), asset.second, api::decimal(quantity)));
+  out += line("outputs", with_thousands(balance.utxos));
+  return out + line("block", block_text(network.family, at));
+}
+
+std::string render_utxo_stats(const chain::Network& network, const utxo::Stats& stats,
+                              const api::StateAt& at) {
+  std::string out = line("block", block_text(network.family, at));
+  out += line("store", std::string(utxo::to_string(stats.store)));
+  out += line("unspent", with_thousands(stats.unspent));
+  out +=
+      line("value", fmt::format("{} {}", api::decimal(stats.coin), api::coin_unit(network.family)));
+  if (stats.store == utxo::StoreType::kMmr) out += line("leaves", with_thousands(stats.leaves));
+  out += line("can undo", fmt::format("{} blocks", with_thousands(stats.rollback_blocks)));
+  if (stats.pending_prunes > 0)
+    out += line("to prune", fmt::format("{} blocks", with_thousands(stats.pending_prunes)));
+  return out;
+}
+
+}  // namespace coffer::cli

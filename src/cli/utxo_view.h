@@ -1,0 +1,22 @@
+// The UTXO state for people: tables and lines. The same facts as JSON are in api/utxo_json.h.
+#pragma once
+
+#include <string>
+
+#include "api/utxo_json.h"
+#include "utxo/store.h"
+
+namespace coffer::cli {
+
+// All are thread-safe; every line ends with a newline.
+std::string render_utxo(const chain::Network& network, const utxo::Found& found);
+std::string render_page(const chain::Network& network, const utxo::Page& page);
+std::string render_balance(const chain::Network& network, ByteView address,
+                           const utxo::Balance& balance, const api::StateAt& at);
+std::string render_utxo_stats(const chain::Network& network, const utxo::Stats& stats,
+                              const api::StateAt& at);
+
+// "TX#INDEX", as its chain prints the hash.
+std::string outpoint_text(chain::Family family, const chain::Outpoint& outpoint);
+
+}  // namespace coffer::cli
