@@ -36,6 +36,13 @@ struct BenchArguments {
 };
 Result<> run_bench_decode(const Context& context, const BenchArguments& arguments);
 
+struct BenchUtxoArguments {
+  std::string file;            // a chain of blocks; empty: a simulated one
+  std::uint64_t window = 100;  // utxo.rollbackWindow and utxo.pruneDepth
+  bool only_sync = false;      // the first sync alone
+};
+Result<> run_bench_utxo(const Context& context, const BenchUtxoArguments& arguments);
+
 struct DecodeArguments {
   std::string file;
   std::uint64_t entry = 0;  // of a file with several blocks

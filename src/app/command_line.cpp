@@ -43,7 +43,8 @@ constexpr const char* kOverview =
     "  coffer utxo balance ADDR --data /tmp/c         what an address holds\n"
     "  coffer devnet write chain.dat --blocks 300     a simulated chain as a block file\n"
     "  coffer decode --chain cardano block.hex        a block as JSON\n"
-    "  coffer bench decode                            how fast blocks are decoded\n\n"
+    "  coffer bench decode                            how fast blocks are decoded\n"
+    "  coffer bench utxo                              how fast the UTXO state is built and read\n\n"
     "Exit codes: 0 success, 1 refused, 2 wrong usage, 3 something needed is not available.";
 
 // The values of the flags that were really given, in CLI11's words for each command.
@@ -137,6 +138,21 @@ void add_tool_commands(CLI::App& app, Parsed& parsed) {
       ->check(CLI::Range(1, 60));
   decode->callback(
       [&] { parsed.action = [](const Context& c) { return run_bench_decode(c, arguments); }; });
+
+  CLI::App* bench_utxo =
+      bench->add_subcommand("utxo", "Building, following and reading the UTXO state");
+  add_settings(*bench_utxo, parsed, {"chain", "network", "devnet.", "log."});
+  static BenchUtxoArguments utxo_arguments;
+  bench_utxo->add_option("--file", utxo_arguments.file,
+                         "a chain of blocks, from its first (default: simulated)");
+  bench_utxo
+      ->add_option("--window", utxo_arguments.window, "blocks that can be undone, and are kept")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100'000));
+  bench_utxo->add_flag("--only-sync", utxo_arguments.only_sync,
+                       "only the first sync and its ratio to raw writes");
+  bench_utxo->callback(
+      [&] { parsed.action = [](const Context& c) { return run_bench_utxo(c, utxo_arguments); }; });
 
   CLI::App* settings =
       app.add_subcommand("settings", "List every setting: key, default, variable and flag");
