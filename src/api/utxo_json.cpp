@@ -97,13 +97,6 @@ void write_spent(JsonWriter& out, Family family, const utxo::SpentInfo* spent) {
   number_or_null(out, "spent_epoch", spent ? spent->epoch : std::nullopt);
 }
 
-void write_at(JsonWriter& out, Family family, const StateAt& at) {
-  number_or_null(out, "block",
-                 at.number ? std::optional<std::uint64_t>(at.number->value) : std::nullopt);
-  hash_or_null(out, "block_hash", family,
-               at.position.at_origin ? ByteView{} : at.position.point.hash.view());
-}
-
 void write_cursor(JsonWriter& out, const std::string& cursor) {
   text_or_null(out, "next_cursor", cursor.empty() ? std::nullopt : std::optional(cursor));
 }
@@ -136,11 +129,19 @@ void write_mmr(JsonWriter& out, const std::optional<utxo::MmrDelta>& mmr) {
 
 }  // namespace
 
+void write_state_at(JsonWriter& out, Family family, const bus::Position& position,
+                    BlockNumber number) {
+  number_or_null(out, "block",
+                 position.at_origin ? std::nullopt : std::optional<std::uint64_t>(number.value));
+  hash_or_null(out, "block_hash", family,
+               position.at_origin ? ByteView{} : position.point.hash.view());
+}
+
 std::string_view coin_unit(Family family) {
   return family == Family::kBitcoin ? "satoshi" : "lovelace";
 }
 
-std::string decimal(WideAmount value) {
+std::string decimal(U128 value) {
   std::string digits;
   do {
     digits += static_cast<char>('0' + static_cast<int>(value % 10));
@@ -185,19 +186,18 @@ std::string utxo_json(const Network& network, const utxo::Found& found) {
   return out.take();
 }
 
-std::string page_json(const Network& network, const utxo::Page& page, const StateAt& at) {
+std::string page_json(const Network& network, const utxo::Page& page) {
   JsonWriter out;
   out.begin_object().key("utxos").begin_array();
   for (const utxo::Utxo& utxo : page.utxos) write_utxo(out, network, utxo);
   out.end_array();
   write_cursor(out, page.cursor);
-  write_at(out, network.family, at);
+  write_state_at(out, network.family, page.at, page.number);
   out.end_object();
   return out.take();
 }
 
-std::string balance_json(const Network& network, ByteView address, const utxo::Balance& balance,
-                         const StateAt& at) {
+std::string balance_json(const Network& network, ByteView address, const utxo::Balance& balance) {
   JsonWriter out;
   const std::string coin = decimal(balance.coin);
   out.begin_object().field("address", owner_text(network, address));
@@ -207,7 +207,7 @@ std::string balance_json(const Network& network, ByteView address, const utxo::B
     write_amount(out, asset.first.view(), asset.second, {}, decimal(quantity));
   out.end_array().field("utxo_count", balance.utxos);
   write_cursor(out, balance.cursor);
-  write_at(out, network.family, at);
+  write_state_at(out, network.family, balance.at, balance.number);
   out.end_object();
   return out.take();
 }

@@ -16,30 +16,27 @@ class JsonWriter;
 
 namespace coffer::api {
 
-// The block after which an answer holds: its position, and the number that goes with it.
-struct StateAt {
-  std::optional<BlockNumber> number;  // nothing at Origin
-  bus::Position position;
-};
-
 // All are thread-safe, and linear in what they write.
 
 // One output as an object; with `with_spent` also "spent" and the spent_… fields.
 void write_utxo(http::JsonWriter& out, const chain::Network& network, const utxo::Utxo& utxo,
                 const utxo::SpentInfo* spent = nullptr, bool with_spent = false);
 std::string utxo_json(const chain::Network& network, const utxo::Found& found);
-std::string page_json(const chain::Network& network, const utxo::Page& page, const StateAt& at);
+std::string page_json(const chain::Network& network, const utxo::Page& page);
 std::string balance_json(const chain::Network& network, ByteView address,
-                         const utxo::Balance& balance, const StateAt& at);
+                         const utxo::Balance& balance);
 std::string delta_json(const chain::Network& network, const utxo::BlockDelta& delta);
 std::string root_json(const chain::Network& network, const utxo::Root& root);
+
+// "block" and "block_hash" of the block after which an answer holds; null before the first.
+void write_state_at(http::JsonWriter& out, chain::Family family, const bus::Position& position,
+                    BlockNumber number);
 
 // The address in words, or as hex where it has none.
 std::string owner_text(const chain::Network& network, ByteView address);
 // "lovelace" or "satoshi".
 std::string_view coin_unit(chain::Family family);
-using WideAmount = decltype(utxo::Balance::coin);  // 128 bits: sums of amounts
-std::string decimal(WideAmount value);
+std::string decimal(U128 value);
 
 // Their JSON Schemas, for /openapi.json: Utxo, SpentUtxo, UtxoPage, Balance, BlockDelta, MmrRoot.
 // The fields of one family are described; those of the other are told apart.

@@ -2,6 +2,7 @@
 
 #include "api/utxo_input.h"
 #include "api/utxo_json.h"
+#include "api/utxo_proof.h"
 
 namespace coffer::api {
 namespace {
@@ -16,32 +17,25 @@ std::string_view path(const Request& request, std::string_view name) {
   return request.path_param(name).value_or("");
 }
 
-StateAt state_at(const UtxoAccess& access, const bus::Position& position) {
-  StateAt at{std::nullopt, position};
-  if (!position.at_origin) at.number = access.number_of(position);
-  return at;
-}
-
 Result<Response> address_page(const UtxoAccess& access, const Request& request) {
   const Bytes address = TRY(parse_owner(access.network, path(request, "addr")));
   const utxo::PageRequest page = TRY(parse_page_request(request.query));
   const utxo::Page found = TRY(access.state->by_address(address, page));
-  return http::json_response(page_json(access.network, found, state_at(access, found.at)));
+  return http::json_response(page_json(access.network, found));
 }
 
 Result<Response> credential_page(const UtxoAccess& access, const Request& request) {
   const Hash224 credential = TRY(parse_credential(access.network, path(request, "cred")));
   const utxo::PageRequest page = TRY(parse_page_request(request.query));
   const utxo::Page found = TRY(access.state->by_credential(credential, page));
-  return http::json_response(page_json(access.network, found, state_at(access, found.at)));
+  return http::json_response(page_json(access.network, found));
 }
 
 Result<Response> balance(const UtxoAccess& access, const Request& request) {
   const Bytes address = TRY(parse_owner(access.network, path(request, "addr")));
   const utxo::Balance found =
       TRY(access.state->balance(address, request.query_param("cursor").value_or("")));
-  return http::json_response(
-      balance_json(access.network, address, found, state_at(access, found.at)));
+  return http::json_response(balance_json(access.network, address, found));
 }
 
 Result<Response> outpoint(const UtxoAccess& access, const Request& request) {
@@ -64,6 +58,14 @@ Result<std::optional<BlockNumber>> block_number(std::string_view text) {
 Result<Response> root(const UtxoAccess& access, const Request& request) {
   const auto number = TRY(block_number(path(request, "block")));
   return http::json_response(root_json(access.network, TRY(access.state->root(number))));
+}
+
+Result<Response> proof(const UtxoAccess& access, const Request& request) {
+  const chain::Outpoint wanted =
+      TRY(parse_outpoint(access.network, path(request, "tx"), path(request, "index")));
+  const auto number = TRY(block_number(request.query_param("block").value_or("latest")));
+  const auto found = TRY(access.state->prove(wanted, number));
+  return http::json_response(proof_json(access.network.family, found));
 }
 
 Result<Response> delta(const UtxoAccess& access, const Request& request) {
@@ -105,6 +107,7 @@ using Answer = Result<Response> (*)(const UtxoAccess&, const Request&);
 void add_utxo_routes(RouteTable& table, UtxoAccess given) {
   const auto access = std::make_shared<const UtxoAccess>(std::move(given));
   add_utxo_schemas(table, access->network.family);
+  add_proof_schema(table);
   const auto add = [&](std::string pattern, std::string summary, std::vector<Parameter> parameters,
                        std::string schema, Answer answer) {
     table.add({.pattern = std::move(pattern),
@@ -133,6 +136,10 @@ void add_utxo_routes(RouteTable& table, UtxoAccess given) {
   add("/api/v1/utxos/{tx}/{index}",
       "An output, unspent or spent; spent ones are known for utxo.pruneDepth blocks at least",
       {tx, index}, "SpentUtxo", outpoint);
+  add("/api/v1/utxos/{tx}/{index}/proof",
+      "A proof that the output was unspent after a block, to be checked off line against a root",
+      {tx, index, {"block", In::kQuery, "a block's number within the window, or latest"}},
+      "UnspentProof", proof);
   add("/api/v1/mmr/roots/{block}",
       "The root over all outputs and which are unspent, after a block (utxo.store = mmr); this "
       "operator's statement, not consensus",

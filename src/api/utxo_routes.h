@@ -11,8 +11,6 @@ namespace coffer::api {
 struct UtxoAccess {
   const utxo::UtxoState* state = nullptr;  // outlives the routes; null: utxo.enabled is false
   chain::Network network;
-  // The number of the block at a position, if it is known. Called on workers; thread-safe, quick.
-  std::function<std::optional<BlockNumber>(const bus::Position&)> number_of;
 };
 
 // Without a state every route answers 503 and names the setting (U13).

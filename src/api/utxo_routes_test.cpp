@@ -30,28 +30,20 @@ struct Chain {
       block->number = BlockNumber(next);
       block->slot = Slot(next);
     }
-    numbers[block->hash] = block->number;
     const auto applied = store->on_block({.ordinal = Ordinal(next++), .block = block});
     ASSERT_TRUE(applied) << applied.error().message;
     ASSERT_TRUE(store->flush());
-    last = block;
   }
   void serve(bool enabled = true) {
     fixture.options.more_routes = [this, enabled](RouteTable& table) {
-      add_utxo_routes(table, {enabled ? &store->state() : nullptr, network,
-                              [this](const bus::Position& at) -> std::optional<BlockNumber> {
-                                const auto found = numbers.find(at.point.hash);
-                                if (found == numbers.end()) return std::nullopt;
-                                return found->second;
-                              }});
+      add_utxo_routes(table, {enabled ? &store->state() : nullptr, network});
     };
     fixture.start();
   }
   json::value get(const std::string& path, int status = 200) {
     const http::Response answer = fixture.get("/api/v1" + path);
     EXPECT_EQ(answer.status, status) << path << ": " << answer.content();
-    EXPECT_EQ(answer.content_type,
-              status == 200 ? "application/json" : "application/problem+json");
+    EXPECT_EQ(answer.content_type, status == 200 ? "application/json" : "application/problem+json");
     return json::parse(json::string_view(answer.content()));
   }
   // The detail of the problem that a path is answered with.
@@ -63,8 +55,6 @@ struct Chain {
   TempDir dir;
   std::unique_ptr<kv::Database> db;
   std::unique_ptr<utxo::Store> store;
-  std::map<Hash256, BlockNumber> numbers;
-  std::shared_ptr<const chain::Block> last;
   std::uint64_t next = 0;
   Fixture fixture;
 };
@@ -116,11 +106,11 @@ void expect_fits(const json::value& value, const json::value& schema) {
                                : field.is_array()  ? "array"
                                : field.is_object() ? "object"
                                                    : "integer";
-    const bool fits =
-        type.is_string() ? type.as_string() == actual
-                         : std::ranges::any_of(type.as_array(), [&](const json::value& one) {
-                             return one.as_string() == actual;
-                           });
+    const bool fits = type.is_string()
+                          ? type.as_string() == actual
+                          : std::ranges::any_of(type.as_array(), [&](const json::value& one) {
+                              return one.as_string() == actual;
+                            });
     EXPECT_TRUE(fits) << key << " is " << actual << ", declared " << type;
   }
 }
@@ -138,9 +128,8 @@ TEST(UtxoRoutes, OutputsOfARealCardanoBlockAreAsTheOracleSays) {
   for (const auto& [file, oracle_file] : blocks) {
     Chain chain(chain::find_network("cardano", "preview").value());
     const auto path = data.parent_path().parent_path() / file;
-    ASSERT_NO_FATAL_FAILURE(chain.apply(path.extension() == ".txt"
-                                            ? hex_file(path)
-                                            : read_file(path, 16u << 20).value()));
+    ASSERT_NO_FATAL_FAILURE(chain.apply(
+        path.extension() == ".txt" ? hex_file(path) : read_file(path, 16u << 20).value()));
     chain.serve();
     const Bytes text = read_file(data / oracle_file, 16u << 20).value();
     const json::value oracle = json::parse(json::string_view(as_text(text)));
@@ -174,15 +163,16 @@ TEST(UtxoRoutes, OutputsOfARealCardanoBlockAreAsTheOracleSays) {
                                     asset.at(2).to_number<std::uint64_t>()));
         EXPECT_EQ(assets, wanted);
         const auto& fields = output.as_object();
-        EXPECT_EQ(got.at("data_hash"), fields.contains("datum_hash") ? fields.at("datum_hash")
-                                                                     : json::value(nullptr));
+        EXPECT_EQ(got.at("data_hash"),
+                  fields.contains("datum_hash") ? fields.at("datum_hash") : json::value(nullptr));
         EXPECT_EQ(!got.at("inline_datum").is_null(), fields.contains("inline_datum_hash"));
-        if (fields.contains("inline_datum_len"))
+        if (fields.contains("inline_datum_len")) {
           EXPECT_EQ(got.at("inline_datum").as_string().size(),
                     2 * fields.at("inline_datum_len").to_number<std::size_t>());
-        EXPECT_EQ(got.at("reference_script_hash"),
-                  fields.contains("script_ref") ? fields.at("script_ref").at("hash")
-                                                : json::value(nullptr));
+        }
+        EXPECT_EQ(got.at("reference_script_hash"), fields.contains("script_ref")
+                                                       ? fields.at("script_ref").at("hash")
+                                                       : json::value(nullptr));
       }
     }
   }
@@ -195,32 +185,34 @@ TEST(UtxoRoutes, AnAddressIsFoundInEveryForm) {
   chain.serve();
   const json::value schema = schema_of(chain, "Utxo");
   std::size_t seen = 0;
-  chain.store->state().for_each([&](const utxo::Utxo& utxo) {
-    const std::string raw = to_hex(utxo.record.address);
-    const json::value by_hex = chain.get("/addresses/" + raw + "/utxos");
-    expect_fits(by_hex, schema_of(chain, "UtxoPage"));
-    EXPECT_TRUE(by_hex.at("next_cursor").is_null());
-    EXPECT_EQ(by_hex.at("block").to_number<std::uint64_t>(), 1300024u);
-    const json::array& found = by_hex.at("utxos").as_array();
-    EXPECT_FALSE(found.empty());
-    std::uint64_t sum = 0;
-    for (const json::value& one : found) {
-      expect_fits(one, schema);
-      const std::string text(one.at("owner_addr").as_string());
-      EXPECT_TRUE(text.starts_with("addr_test1")) << text;
-      EXPECT_EQ(chain.get("/addresses/" + text + "/utxos"), by_hex);
-      const std::string credential(one.at("owner_payment_credential").as_string());
-      const json::value of_credential = chain.get("/credentials/" + credential + "/utxos");
-      EXPECT_GE(of_credential.at("utxos").as_array().size(), found.size());
-      sum += std::stoull(std::string(one.at("lovelace_amount").as_string()));
-      ++seen;
-    }
-    const json::value balance = chain.get("/addresses/" + raw + "/balance");
-    expect_fits(balance, schema_of(chain, "Balance"));
-    EXPECT_EQ(balance.at("lovelace_amount").as_string(), std::to_string(sum));
-    EXPECT_EQ(balance.at("utxo_count").to_number<std::size_t>(), found.size());
-    return true;
-  }).value();
+  chain.store->state()
+      .for_each([&](const utxo::Utxo& utxo) {
+        const std::string raw = to_hex(utxo.record.address);
+        const json::value by_hex = chain.get("/addresses/" + raw + "/utxos");
+        expect_fits(by_hex, schema_of(chain, "UtxoPage"));
+        EXPECT_TRUE(by_hex.at("next_cursor").is_null());
+        EXPECT_EQ(by_hex.at("block").to_number<std::uint64_t>(), 1300024u);
+        const json::array& found = by_hex.at("utxos").as_array();
+        EXPECT_FALSE(found.empty());
+        std::uint64_t sum = 0;
+        for (const json::value& one : found) {
+          expect_fits(one, schema);
+          const std::string text(one.at("owner_addr").as_string());
+          EXPECT_TRUE(text.starts_with("addr_test1")) << text;
+          EXPECT_EQ(chain.get("/addresses/" + text + "/utxos"), by_hex);
+          const std::string credential(one.at("owner_payment_credential").as_string());
+          const json::value of_credential = chain.get("/credentials/" + credential + "/utxos");
+          EXPECT_GE(of_credential.at("utxos").as_array().size(), found.size());
+          sum += std::stoull(std::string(one.at("lovelace_amount").as_string()));
+          ++seen;
+        }
+        const json::value balance = chain.get("/addresses/" + raw + "/balance");
+        expect_fits(balance, schema_of(chain, "Balance"));
+        EXPECT_EQ(balance.at("lovelace_amount").as_string(), std::to_string(sum));
+        EXPECT_EQ(balance.at("utxo_count").to_number<std::size_t>(), found.size());
+        return true;
+      })
+      .value();
   EXPECT_GT(seen, 0u);
   // An address without outputs is an empty page, not an error.
   const json::value none = chain.get("/addresses/60" + std::string(56, '0') + "/utxos");
@@ -239,8 +231,8 @@ class Bitcoin : public testing::Test {
   std::unique_ptr<Chain> chain_;
 };
 // fill() may skip the test.
-#define FILL(...)                                             \
-  fill(__VA_ARGS__);                                          \
+#define FILL(...)    \
+  fill(__VA_ARGS__); \
   if (testing::Test::IsSkipped() || HasFatalFailure()) return
 
 const std::string kBlock9 = "0437cd7f8525ceed2324359c2d0ba26006d92d856a9c20fa0241106ee5a597c9";
@@ -302,10 +294,12 @@ TEST_F(Bitcoin, BadInputNamesTheParameter) {
   FILL(5);
   const std::string some = "/addresses/76a914" + std::string(40, '0') + "88ac/utxos";
   const std::pair<const char*, const char*> bad[] = {
-      {"?page=0", "page"},           {"?page=x", "page"},     {"?count=0", "count"},
-      {"?count=101", "count"},       {"?count=-1", "count"},  {"?order=up", "order"},
-      {"?asset=00", "asset"},        {"?from_slot=x", "from_slot"}, {"?to_slot=", "to_slot"},
-      {"?from_slot=5&to_slot=4", "from_slot"}, {"?cursor=nonsense", "cursor"}};
+      {"?page=0", "page"},           {"?page=x", "page"},
+      {"?count=0", "count"},         {"?count=101", "count"},
+      {"?count=-1", "count"},        {"?order=up", "order"},
+      {"?asset=00", "asset"},        {"?from_slot=x", "from_slot"},
+      {"?to_slot=", "to_slot"},      {"?from_slot=5&to_slot=4", "from_slot"},
+      {"?cursor=nonsense", "cursor"}};
   for (const auto& [query, name] : bad)
     EXPECT_NE(chain_->problem(some + query).find(name), std::string::npos) << query;
   EXPECT_TRUE(chain_->get(some + "?page=1&count=100&order=desc&from_slot=4&to_slot=4")
@@ -314,8 +308,8 @@ TEST_F(Bitcoin, BadInputNamesTheParameter) {
                   .empty());
   const std::string zeros(64, '0');
   (void)chain_->get("/utxos/" + zeros + "/0", 404);
-  for (const char* path : {"/utxos/00/0", "/utxos/zz/0", "/addresses/nobody/utxos",
-                           "/addresses/nobody/balance"})
+  for (const char* path :
+       {"/utxos/00/0", "/utxos/zz/0", "/addresses/nobody/utxos", "/addresses/nobody/balance"})
     (void)chain_->get(path, 400);
   EXPECT_NE(chain_->problem("/utxos/" + zeros + "/-1").find("index"), std::string::npos);
   EXPECT_NE(chain_->problem("/utxos/" + zeros + "/4294967296").find("index"), std::string::npos);
@@ -352,9 +346,8 @@ TEST(UtxoRoutes, WhenOffEveryRouteNamesTheSetting) {  // U13
   Chain chain(chain::find_network("bitcoin", "regtest").value());
   chain.serve(false);
   const std::string zeros(64, '0');
-  for (const std::string& path :
-       {"/addresses/x/utxos", "/addresses/x/balance", "/credentials/x/utxos", "/mmr/roots/latest",
-        "/blocks/1/delta"})
+  for (const char* path : {"/addresses/x/utxos", "/addresses/x/balance", "/credentials/x/utxos",
+                           "/mmr/roots/latest", "/blocks/1/delta"})
     EXPECT_NE(chain.problem(path, 503).find("utxo.enabled"), std::string::npos) << path;
   EXPECT_NE(chain.problem("/utxos/" + zeros + "/0", 503).find("utxo.enabled"), std::string::npos);
 }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "app/config_keys.h"
+#include "app/utxo_setup.h"
 #include "base/file.h"
 #include "base/temp_dir.h"
 
@@ -199,6 +200,101 @@ TEST_F(ConfigTest, HalfOfTlsIsNone) {
             "http.tls.cert and http.tls.key belong together; http.tls.key is missing");
   EXPECT_EQ(error({"", {"COFFER_HTTP_TLS_KEY=k"}, {}}),
             "http.tls.cert and http.tls.key belong together; http.tls.cert is missing");
+}
+
+TEST_F(ConfigTest, SettingsOfTheUtxoState) {
+  const auto defaults = load_config({});
+  ASSERT_TRUE(defaults) << defaults.error().message;
+  EXPECT_TRUE(defaults->utxo.enabled);
+  const auto options = utxo_options(defaults->utxo).value();
+  EXPECT_EQ(options.store, utxo::StoreType::kClassic);
+  EXPECT_EQ(options.prune_depth, 2'160u);
+  EXPECT_EQ(options.rollback_window, 4'320u);
+  EXPECT_EQ(options.prune_batch_size, 500u);
+  EXPECT_TRUE(options.index_address && options.index_credential);
+  EXPECT_FALSE(options.self_contained_delta);
+  EXPECT_EQ(options.beyond_window, utxo::BeyondWindow::kRefuse);
+  EXPECT_EQ(options.cache_bytes, 384u << 20);
+
+  const auto config = load_config({file(R"(
+genesis = "files"
+[utxo]
+enabled = false
+store = "mmr"
+pruneDepth = 10
+rollbackWindow = 20
+pruneBatchSize = 7
+index = { address_hash = false, payment_credential = true }
+delta.selfContained = true
+cacheMb = 16
+)"),
+                                   {"COFFER_UTXO_PRUNE_DEPTH=11"},
+                                   {{"utxo.rollback.beyondWindow", "refuse"}}});
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->genesis, "files");
+  EXPECT_FALSE(config->utxo.enabled);
+  const auto other = utxo_options(config->utxo).value();
+  EXPECT_EQ(other.store, utxo::StoreType::kMmr);
+  EXPECT_EQ(other.prune_depth, 11u);
+  EXPECT_EQ(other.rollback_window, 20u);
+  EXPECT_EQ(other.prune_batch_size, 7u);
+  EXPECT_FALSE(other.index_address);
+  EXPECT_TRUE(other.index_credential);
+  EXPECT_TRUE(other.self_contained_delta);
+  EXPECT_EQ(other.cache_bytes, 16u << 20);
+}
+
+TEST_F(ConfigTest, AnIndexingStrategySetsBothFlagsOrContradictsThem) {  // U12
+  const auto flags = [](std::string strategy, std::vector<FlagValue> more = {}) {
+    more.push_back({"utxo.indexingStrategy", std::move(strategy)});
+    const auto options = utxo_options(load_config({"", {}, more}).value().utxo).value();
+    return std::pair(options.index_address, options.index_credential);
+  };
+  EXPECT_EQ(flags("both"), std::pair(true, true));
+  EXPECT_EQ(flags("address_hash"), std::pair(true, false));
+  EXPECT_EQ(flags("payment_credential"), std::pair(false, true));
+  EXPECT_EQ(flags("address_hash", {{"utxo.index.payment_credential", "false"}}),
+            std::pair(true, false));
+  EXPECT_EQ(
+      error({"", {}, {{"utxo.indexingStrategy", "both"}, {"utxo.index.address_hash", "false"}}}),
+      "utxo.index.address_hash = false contradicts utxo.indexingStrategy = \"both\"; drop "
+      "one of them");
+  EXPECT_EQ(file_error("utxo.indexingStrategy = \"address_hash\"\n"
+                       "utxo.index.payment_credential = true"),
+            "utxo.index.payment_credential = true contradicts utxo.indexingStrategy = "
+            "\"address_hash\"; drop one of them");
+  EXPECT_EQ(code_, Code::kUsage);
+}
+
+TEST_F(ConfigTest, UtxoSettingsThatCannotGoTogether) {  // U1, U2
+  EXPECT_NE(file_error("utxo.pruneDepth = 5000").find("utxo.rollbackWindow"), std::string::npos);
+  EXPECT_NE(file_error("utxo.store = \"mmr\"\nutxo.rollback.beyondWindow = \"partial\"")
+                .find("utxo.store = classic"),
+            std::string::npos);
+  EXPECT_EQ(file_error("utxo.store = \"sql\""),
+            "my.toml:1: utxo.store is \"sql\"; expected one of classic, mmr");
+  EXPECT_EQ(file_error("utxo.index.address_hash = 1"),
+            "my.toml:1: utxo.index.address_hash is 1; expected true or false");
+  EXPECT_EQ(file_error("utxo.prunedepth = 1"),
+            "my.toml:1: unknown key utxo.prunedepth; did you mean utxo.pruneDepth?");
+}
+
+TEST_F(ConfigTest, GenesisFilesMustBeOfTheNetwork) {
+  const auto preview = chain::find_network("cardano", "preview").value();
+  Config config;
+  EXPECT_TRUE(genesis_utxos(config, preview).value().empty());
+  config.genesis = dir_.path().string();
+  file(R"({"networkMagic":2,"initialFunds":{}})", "shelley-genesis.json");
+  EXPECT_TRUE(genesis_utxos(config, preview).value().empty());
+  const auto preprod = chain::find_network("cardano", "preprod").value();
+  EXPECT_NE(genesis_utxos(config, preprod).error().message.find("magic 2, not of preprod (1)"),
+            std::string::npos);
+  const auto bitcoin = chain::find_network("bitcoin", "mainnet").value();
+  EXPECT_EQ(genesis_utxos(config, bitcoin).error().code, Code::kUsage);
+  file("{}", "shelley-genesis.json");
+  EXPECT_EQ(genesis_utxos(config, preview).error().code, Code::kInvalidInput);
+  config.genesis = (dir_.path() / "nowhere").string();
+  EXPECT_EQ(genesis_utxos(config, preview).error().code, Code::kNotFound);
 }
 
 TEST_F(ConfigTest, SecretsAreNotShown) {

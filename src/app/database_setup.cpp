@@ -41,6 +41,22 @@ Result<std::optional<chainstate::Identity>> stored_identity(const kv::Database& 
   return chainstate::read_identity(db, TRY(db.column(chainstate::kMetaColumn)));
 }
 
+// Empties the columns of the UTXO state that are there, and makes none.
+Result<> erase_utxo(const Config& config, kv::DatabaseOptions options) {
+  std::vector<std::string> names;
+  {
+    auto db = TRY(kv::Database::open(options));
+    names = db->column_names();
+  }
+  for (kv::ColumnOptions& column : all_utxo_columns())
+    if (std::ranges::find(names, column.name) != names.end())
+      options.columns.push_back(std::move(column));
+  if (options.columns.size() == core_columns().size())
+    return fail(Code::kNotFound, "no UTXO state in {}; nothing to rebuild", config.data_dir);
+  auto db = TRY(kv::Database::open(std::move(options)));
+  return utxo::erase(*db);
+}
+
 Result<> rebuild_consumer(const Config& config, std::string_view name) {
   if (name != "totals" && name != "events" && name != "utxo")
     return fail(Code::kNotFound, "no consumer '{}'; use totals, events or utxo", name);
@@ -48,8 +64,8 @@ Result<> rebuild_consumer(const Config& config, std::string_view name) {
   core.utxo.enabled = false;  // makes no column that is not there
   kv::DatabaseOptions options = TRY(database_options(core, false));
   options.create_if_missing = false;
+  if (name == "utxo") return erase_utxo(config, std::move(options));
   auto db = TRY(kv::Database::open(std::move(options)));
-  if (name == "utxo") return utxo::erase(*db);
   const kv::Column meta = TRY(db->column(chainstate::kMetaColumn));
   const kv::Column column = TRY(db->column(name));
   kv::Batch batch;

@@ -112,21 +112,19 @@ Result<> Node::open_utxo() {
 }
 
 void Node::log_utxo(std::string_view event) const {
-  const utxo::Stats stats = utxo_->state().stats();
-  const bus::Position at = utxo_->position();
-  const auto header = at.at_origin ? Result<std::optional<chainstate::HeaderInfo>>(std::nullopt)
-                                   : chain_->header(at.point.hash);
+  const auto stats = utxo_->state().stats();
+  if (!stats) return log::error(event, {{"problem", stats.error().message}});
   // A one-shot import has a progress line, which a log line would tear apart.
   log::write(options_.one_shot ? log::Level::kDebug : log::Level::kInfo, event,
-             {{"store", utxo::to_string(stats.store)},
-              {"block", header && *header ? (*header)->number.value : 0},
-              {"slot", at.point.slot},
-              {"unspent", stats.unspent},
-              {"created", stats.created},
-              {"spent", stats.spent},
-              {"pruned", stats.pruned},
-              {"reversed", stats.reversed},
-              {"missing_inputs", stats.missing_inputs}});
+             {{"store", utxo::to_string(stats->store)},
+              {"block", stats->number},
+              {"slot", stats->at.point.slot},
+              {"unspent", stats->unspent},
+              {"created", stats->created},
+              {"spent", stats->spent},
+              {"pruned", stats->pruned},
+              {"reversed", stats->reversed},
+              {"missing_inputs", stats->missing_inputs}});
 }
 
 std::unique_ptr<feed::Source> Node::open_devnet() const {
@@ -186,11 +184,7 @@ Result<> Node::serve() {
   options.status = [this] { return status(); };
   options.events = events_.get();
   options.more_routes = [this](api::RouteTable& table) {
-    const auto number_of = [this](const bus::Position& at) -> std::optional<BlockNumber> {
-      const auto header = chain_->header(at.point.hash);
-      return header && *header ? std::optional((*header)->number) : std::nullopt;
-    };
-    api::add_utxo_routes(table, {utxo_ ? &utxo_->state() : nullptr, network_, number_of});
+    api::add_utxo_routes(table, {utxo_ ? &utxo_->state() : nullptr, network_});
   };
   if (utxo_)
     utxo_monitor_ = std::make_unique<UtxoMonitor>(*utxo_, metrics_, UtxoMonitor::Options());

@@ -44,11 +44,12 @@ api::Status Node::status() const {
   s.source = source_ ? source_->describe() : config_.source;
   s.source_state = "stopped";
   std::vector<bus::ConsumerInfo> consumers = bus_->consumers();
-  if (utxo_reader_) {
-    bus::ConsumerInfo& reader = consumers.emplace_back();
-    reader.name = "utxo";
-    reader.position = utxo_reader_->stats().at;
-  }
+  if (utxo_reader_)
+    if (const auto stats = utxo_reader_->stats()) {
+      bus::ConsumerInfo& reader = consumers.emplace_back();
+      reader.name = "utxo";
+      reader.position = stats->at;
+    }
   const auto tip = chain_->tip();
   if (tip) s.tip = tip_status(network_, *tip);
   if (follower_) {
@@ -95,13 +96,14 @@ api::Status Node::status() const {
 void Node::add_utxo_status(api::Status& s) const {
   const utxo::UtxoState* state = utxo_ ? &utxo_->state() : utxo_reader_.get();
   if (state == nullptr) return;
-  const utxo::Stats stats = state->stats();
-  s.utxo = api::UtxoStatus{.store = std::string(utxo::to_string(stats.store)),
-                           .unspent = stats.unspent,
-                           .coin = api::decimal(stats.coin),
+  const auto stats = state->stats();
+  if (!stats) return;  // the consumer's own state tells why
+  s.utxo = api::UtxoStatus{.store = std::string(utxo::to_string(stats->store)),
+                           .unspent = stats->unspent,
+                           .coin = api::decimal(stats->coin),
                            .addresses = utxo_monitor_ ? utxo_monitor_->addresses() : std::nullopt,
-                           .rollback_blocks = stats.rollback_blocks,
-                           .missing_inputs = stats.missing_inputs};
+                           .rollback_blocks = stats->rollback_blocks,
+                           .missing_inputs = stats->missing_inputs};
 }
 
 }  // namespace coffer::app

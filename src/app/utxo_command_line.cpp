@@ -13,6 +13,9 @@ constexpr const char* kExamples =
     "  coffer utxo address ADDR --count 10            outputs of an address, oldest first\n"
     "  coffer utxo balance ADDR --json                what an address holds, as HTTP would say it\n"
     "  coffer utxo digest                             to compare two stores in one line\n"
+    "  coffer utxo proof TX#0 > proof.json            that it is unspent, for somebody else to "
+    "check\n"
+    "  coffer utxo check-proof proof.json --root HEX  with nothing but a root\n"
     "  coffer utxo snapshot /backup/monday            a copy that needs hardly any room at first\n"
     "  coffer utxo rollback 1000                      back to the state after block 1,000\n\n"
     "Reading commands may run beside a daemon.";
@@ -86,6 +89,29 @@ void add_reading_commands(CLI::App& utxo, Parsed& parsed, Arguments& arguments) 
       ->add_option("block", arguments.block, "its number (default: the newest)");
 }
 
+void add_proof_commands(CLI::App& utxo, Parsed& parsed) {
+  static UtxoProofArguments prove;
+  CLI::App* proof =
+      add(utxo, parsed, "proof", "Print a proof that an output is unspent (utxo.store = mmr)",
+          [](const Context& c) { return run_utxo_proof(c, prove); });
+  proof->add_option("output", prove.outpoint, "TX#INDEX")->required();
+  proof->add_option("--block", prove.block, "after the block of this number (default: the newest)")
+      ->type_name("N");
+
+  static CheckProofArguments check;
+  CLI::App* checker = utxo.add_subcommand(
+      "check-proof", "Check a proof off line, against a root that you trust; needs no data");
+  checker->add_flag("--json", parsed.json, "machine-readable output");
+  checker->add_option("file", check.file, "what 'coffer utxo proof' printed")->required();
+  checker->add_option("--root", check.root, "the root, from somebody you trust")
+      ->required()
+      ->type_name("HEX");
+  checker->add_option("--output", check.outpoint, "the output that it must be of")
+      ->type_name("TX#INDEX");
+  checker->callback(
+      [&] { parsed.action = [](const Context& c) { return run_utxo_check_proof(c, check); }; });
+}
+
 void add_tools(CLI::App& utxo, Parsed& parsed, Arguments& arguments) {
   add(utxo, parsed, "verify", "Check every record, index entry and delta against the others",
       run_utxo_verify);
@@ -115,6 +141,7 @@ void add_utxo_commands(CLI::App& app, Parsed& parsed) {
           ->require_subcommand(1)
           ->footer(kExamples);
   add_reading_commands(*utxo, parsed, arguments);
+  add_proof_commands(*utxo, parsed);
   add_tools(*utxo, parsed, arguments);
 }
 

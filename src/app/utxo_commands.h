@@ -21,6 +21,20 @@ Result<> run_utxo_dump(const Context& context);
 Result<> run_utxo_digest(const Context& context);
 Result<> run_utxo_root(const Context& context, std::optional<std::uint64_t> block);
 
+// utxo_prove.cpp
+struct UtxoProofArguments {
+  std::string outpoint;
+  std::optional<std::uint64_t> block;  // nothing: the newest
+};
+Result<> run_utxo_proof(const Context& context, const UtxoProofArguments& arguments);
+struct CheckProofArguments {
+  std::string file;
+  std::string root;      // 64 hex digits
+  std::string outpoint;  // that the proof must be of; empty: whichever it is of
+};
+// Needs no data. Errors: kInvalidInput if the proof does not hold.
+Result<> run_utxo_check_proof(const Context& context, const CheckProofArguments& arguments);
+
 // utxo_tools.cpp
 Result<> run_utxo_verify(const Context& context);
 // Back to the state after this block; the daemon must be stopped.

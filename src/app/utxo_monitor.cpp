@@ -40,7 +40,9 @@ void UtxoMonitor::count() {
 }
 
 void UtxoMonitor::collect(api::Metrics& metrics) {
-  const utxo::Stats now = store_.state().stats();
+  const auto stats = store_.state().stats();
+  if (!stats) return;  // what cannot be read now keeps its last value
+  const utxo::Stats& now = *stats;
   const auto rise = [&](const char* name, const char* help, auto& shown, auto value) {
     metrics.counter(name, help).add(static_cast<double>(value - shown));
     shown = value;
@@ -72,8 +74,7 @@ void UtxoMonitor::collect(api::Metrics& metrics) {
   set("coffer_utxo_unspent", "Unspent outputs", now.unspent);
   set("coffer_utxo_coin", "Their value in the chain's smallest unit, rounded to 53 bits", now.coin);
   set("coffer_utxo_rollback_blocks", "Blocks that can be undone now", now.rollback_blocks);
-  set("coffer_utxo_pending_prunes", "Blocks whose old records are still to be cleared away",
-      now.pending_prunes);
+  set("coffer_utxo_deltas", "Blocks whose changes are kept", now.deltas);
   if (const auto counted = addresses())
     set("coffer_utxo_addresses", "Distinct addresses with unspent outputs, when last counted",
         *counted);

@@ -4,6 +4,7 @@
 #include "api/utxo_input.h"
 #include "api/utxo_json.h"
 #include "app/utxo_commands.h"
+#include "app/utxo_output.h"
 #include "app/utxo_reader.h"
 #include "cli/utxo_view.h"
 #include "http/json.h"
@@ -13,50 +14,15 @@ namespace {
 
 using http::JsonWriter;
 
-// What was typed is wrong usage here, not bad data.
-template <typename T>
-Result<T> typed(Result<T> parsed) {
-  if (!parsed && parsed.error().code == Code::kInvalidInput)
-    return fail(make_error(Code::kUsage, std::move(parsed.error().message)));
-  return parsed;
-}
-
-void print(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-}
-
-void print_line(const std::string& text) {
-  print(text + "\n");
-}
-
-// All was taken by whoever reads it. Errors: kUnavailable (a full disk).
-Result<> finish_output() {
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return {};
-  return fail(errno_error(errno, "cannot write the output"));
-}
-
-void write_at(JsonWriter& out, chain::Family family, const api::StateAt& at) {
-  out.key("block");
-  if (at.number)
-    out.value(at.number->value);
-  else
-    out.null();
-  out.key("block_hash");
-  if (at.position.at_origin)
-    out.null();
-  else
-    out.value(chain::display(family, at.position.point.hash));
-}
-
-std::string stats_json(const UtxoReader& reader, const utxo::Stats& stats, const api::StateAt& at) {
+std::string stats_json(const UtxoReader& reader, const utxo::Stats& stats) {
   JsonWriter out;
   out.begin_object().field("store", utxo::to_string(stats.store));
   out.field("unspent", stats.unspent).field("lovelace_amount", api::decimal(stats.coin));
   out.field("mmr_leaves", stats.leaves).field("rollback_blocks", stats.rollback_blocks);
-  out.field("pending_prunes", stats.pending_prunes);
+  out.field("deltas", stats.deltas);
   out.field("index_address_hash", reader.state->indexes_addresses());
   out.field("index_payment_credential", reader.state->indexes_credentials());
-  write_at(out, reader.network.family, at);
+  api::write_state_at(out, reader.network.family, stats.at, stats.number);
   out.end_object();
   return out.take();
 }
@@ -89,12 +55,10 @@ Result<> run_utxo_page(const Context& context, const UtxoPageArguments& argument
     const Bytes address = TRY(typed(api::parse_owner(reader.network, arguments.owner)));
     page = TRY(typed(reader.state->by_address(address, request)));
   }
-  if (context.json) {
-    const api::StateAt at = TRY(reader.at(page.at));
-    print_line(api::page_json(reader.network, page, at));
-  } else {
+  if (context.json)
+    print_line(api::page_json(reader.network, page));
+  else
     print(cli::render_page(reader.network, page));
-  }
   return finish_output();
 }
 
@@ -110,22 +74,20 @@ Result<> run_utxo_balance(const Context& context, const std::string& text) {
     balance.utxos += more.utxos;
     balance.cursor = more.cursor;
   }
-  const api::StateAt at = TRY(reader.at(balance.at));
   if (context.json)
-    print_line(api::balance_json(reader.network, address, balance, at));
+    print_line(api::balance_json(reader.network, address, balance));
   else
-    print(cli::render_balance(reader.network, address, balance, at));
+    print(cli::render_balance(reader.network, address, balance));
   return finish_output();
 }
 
 Result<> run_utxo_stats(const Context& context) {
   const UtxoReader reader = TRY(UtxoReader::open(context.config));
-  const utxo::Stats stats = reader.state->stats();
-  const api::StateAt at = TRY(reader.at(stats.at));
+  const utxo::Stats stats = TRY(reader.state->stats());
   if (context.json)
-    print_line(stats_json(reader, stats, at));
+    print_line(stats_json(reader, stats));
   else
-    print(cli::render_utxo_stats(reader.network, stats, at));
+    print(cli::render_utxo_stats(reader.network, stats));
   return finish_output();
 }
 
@@ -147,12 +109,12 @@ Result<> run_utxo_dump(const Context& context) {
 Result<> run_utxo_digest(const Context& context) {
   const UtxoReader reader = TRY(UtxoReader::open(context.config));
   const utxo::Digest digest = TRY(utxo::digest(*reader.state, reader.network.family));
-  const api::StateAt at = TRY(reader.at(reader.state->stats().at));
+  const utxo::Stats stats = TRY(reader.state->stats());
   if (context.json) {
     JsonWriter out;
     out.begin_object().field("count", digest.count).field("value", api::decimal(digest.coin));
     out.field("acc", digest.acc.hex());
-    write_at(out, reader.network.family, at);
+    api::write_state_at(out, reader.network.family, stats.at, stats.number);
     out.end_object();
     print_line(out.take());
   } else {

@@ -38,11 +38,4 @@ Result<UtxoReader> UtxoReader::open(const Config& config) {
   return reader;
 }
 
-Result<api::StateAt> UtxoReader::at(const bus::Position& position) const {
-  api::StateAt at{std::nullopt, position};
-  if (position.at_origin) return at;
-  if (const auto header = TRY(chain->header(position.point.hash))) at.number = header->number;
-  return at;
-}
-
 }  // namespace coffer::app

@@ -1,7 +1,6 @@
 // The UTXO state of a data directory for somebody who only looks, also beside a running daemon.
 #pragma once
 
-#include "api/utxo_json.h"
 #include "app/config.h"
 #include "chainstate/chain_state.h"
 #include "utxo/store.h"
@@ -17,8 +16,6 @@ struct UtxoReader {
 
   // Errors: kNotFound and kUnavailable with the next step; kCorrupt.
   static Result<UtxoReader> open(const Config& config);
-  // The position with its block's number.
-  Result<api::StateAt> at(const bus::Position& position) const;
 };
 
 // The chain of a database that is open; its own word counts, not the settings'.

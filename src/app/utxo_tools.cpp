@@ -86,9 +86,8 @@ Result<> report(const Context& context, std::string_view what, const fs::path& d
   Config there = context.config;
   there.data_dir = directory.string();
   const UtxoReader reader = TRY(UtxoReader::open(there));
-  const utxo::Stats stats = reader.state->stats();
-  const api::StateAt at = TRY(reader.at(stats.at));
-  const std::uint64_t number = at.number ? at.number->value : 0;
+  const utxo::Stats stats = TRY(reader.state->stats());
+  const std::uint64_t number = stats.number.value;
   if (context.json) {
     http::JsonWriter out;
     out.begin_object().field("directory", directory.string()).field("block", number);
@@ -151,7 +150,8 @@ Result<> run_utxo_rollback(const Context& context, std::uint64_t block) {
   const auto target = TRY(rollback_target(*stored.chain, from, block));
   TRY(store->rollback_to(target.position()));
   const std::uint64_t undone = from.height() - target.position().height();
-  const std::uint64_t unspent = store->state().stats().unspent;
+  const std::uint64_t unspent = TRY(store->state().stats())
+  .unspent;
   if (context.json) {
     http::JsonWriter out;
     out.begin_object().field("block", block);

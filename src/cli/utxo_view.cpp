@@ -15,10 +15,9 @@ std::string asset_text(ByteView policy, ByteView name, const std::string& quanti
   return fmt::format("{} {}{}{}", quantity, to_hex(policy), name.empty() ? "" : ".", to_hex(name));
 }
 
-std::string block_text(chain::Family family, const api::StateAt& at) {
-  if (at.position.at_origin) return "none yet";
-  return fmt::format("{} {}", at.number ? with_thousands(at.number->value) : "?",
-                     chain::display(family, at.position.point.hash));
+std::string block_text(chain::Family family, const bus::Position& at, BlockNumber number) {
+  if (at.at_origin) return "none yet";
+  return fmt::format("{} {}", with_thousands(number.value), chain::display(family, at.point.hash));
 }
 
 }  // namespace
@@ -69,28 +68,24 @@ std::string render_page(const chain::Network& network, const utxo::Page& page) {
 }
 
 std::string render_balance(const chain::Network& network, ByteView address,
-                           const utxo::Balance& balance, const api::StateAt& at) {
+                           const utxo::Balance& balance) {
   std::string out = line("address", api::owner_text(network, address));
   out += line("balance",
               fmt::format("{} {}", api::decimal(balance.coin), api::coin_unit(network.family)));
   for (const auto& [asset, quantity] : balance.assets)
     out += line("", asset_text(asset.first.view(), asset.second, api::decimal(quantity)));
   out += line("outputs", with_thousands(balance.utxos));
-  return out + line("block", block_text(network.family, at));
+  return out + line("block", block_text(network.family, balance.at, balance.number));
 }
 
-std::string render_utxo_stats(const chain::Network& network, const utxo::Stats& stats,
-                              const api::StateAt& at) {
-  std::string out = line("block", block_text(network.family, at));
+std::string render_utxo_stats(const chain::Network& network, const utxo::Stats& stats) {
+  std::string out = line("block", block_text(network.family, stats.at, stats.number));
   out += line("store", std::string(utxo::to_string(stats.store)));
   out += line("unspent", with_thousands(stats.unspent));
   out +=
       line("value", fmt::format("{} {}", api::decimal(stats.coin), api::coin_unit(network.family)));
   if (stats.store == utxo::StoreType::kMmr) out += line("leaves", with_thousands(stats.leaves));
-  out += line("can undo", fmt::format("{} blocks", with_thousands(stats.rollback_blocks)));
-  if (stats.pending_prunes > 0)
-    out += line("to prune", fmt::format("{} blocks", with_thousands(stats.pending_prunes)));
-  return out;
+  return out + line("can undo", fmt::format("{} blocks", with_thousands(stats.rollback_blocks)));
 }
 
 }  // namespace coffer::cli
