@@ -59,7 +59,7 @@ struct Payments {
   }
 };
 
-Result<double> requests_per_second(const std::string& url) {
+Result<double> requests_per_second(const std::string& url, const std::string& target) {
   std::atomic<bool> stop{false};
   std::atomic<std::uint64_t> answered{0}, failed{0};
   std::vector<std::jthread> clients;
@@ -68,7 +68,7 @@ Result<double> requests_per_second(const std::string& url) {
     clients.emplace_back([&] {
       auto connection = http::Connection::to(url);
       while (connection && !stop) {
-        const auto answer = connection->get();
+        const auto answer = connection->get(target);
         ++(answer && answer->status == 200 ? answered : failed);
       }
     });
@@ -129,7 +129,7 @@ Result<> bench_utxo_reads(const std::filesystem::path& scratch, BenchReport& rep
                 std::string(chain::display(network.family, payments.block->txs[0].id)) + "/0"},
         {"HTTP, a page of 3", "/api/v1/addresses/" + address + "/utxos"}})
     report.add(name,
-               fmt::format("{:.0f} requests/s", TRY(requests_per_second(service->url() + path))),
+               fmt::format("{:.0f} requests/s", TRY(requests_per_second(service->url(), path))),
                fmt::format("{} connections on this machine, clients included", kClients));
   service->stop();
   return {};

@@ -141,7 +141,10 @@ Result<bool> Writer::overwrite(const chain::Outpoint& outpoint, Coin* coin) {
   } else if (old.record.empty()) {
     if (auto stored = TRY(db_.get(columns_.spent, key.view()))) old.spent = std::move(*stored);
   }
-  if (!old.spent.empty()) changes_.spent_other.push_back({outpoint, std::nullopt});
+  if (!old.spent.empty()) {
+    changes_.spent_other.push_back({outpoint, std::nullopt});
+    if (work_.keep_delta) tip_.reborn.push_back(outpoint);
+  }
   if (!old.record.empty() || !old.spent.empty()) work_.overwritten.push_back(std::move(old));
   return true;
 }

@@ -45,10 +45,4 @@ Result<> Writer::undo_leaves(const BlockDelta& delta) {
   return {};
 }
 
-Result<> Writer::prune_leaves(ByteView stored) {
-  const BlockDelta delta = TRY(decode_delta(stored));
-  if (!delta.mmr) return {};
-  return accumulator_->prune(*delta.mmr);
-}
-
 }  // namespace coffer::utxo

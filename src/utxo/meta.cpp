@@ -57,7 +57,7 @@ Result<std::optional<Shape>> read_shape(const kv::Database& db, kv::Column meta)
 Bytes encode_tip(const Tip& tip) {
   Bytes out;
   codec::CborWriter writer(out);
-  writer.map(10).uint(0).bytes(bus::encode_position(tip.position));
+  writer.map(tip.reborn.empty() ? 10 : 11).uint(0).bytes(bus::encode_position(tip.position));
   const std::uint64_t numbers[] = {tip.number.value,
                                    tip.unspent,
                                    static_cast<std::uint64_t>(tip.coin >> 64),
@@ -68,7 +68,12 @@ Bytes encode_tip(const Tip& tip) {
                                    tip.delta_floor};
   std::uint64_t key = 1;
   for (const std::uint64_t number : numbers) writer.uint(key++).uint(number);
-  writer.uint(key).array(2).uint(tip.prune_block).uint(tip.prune_entry);
+  writer.uint(key++).array(2).uint(tip.prune_block).uint(tip.prune_entry);
+  if (!tip.reborn.empty()) {
+    writer.uint(key).array(tip.reborn.size());
+    for (const chain::Outpoint& outpoint : tip.reborn)
+      writer.array(2).bytes(outpoint.tx.view()).uint(outpoint.index);
+  }
   return out;
 }
 
@@ -96,6 +101,15 @@ Result<Tip> read_tip(const kv::Database& db, kv::Column meta, const kv::Snapshot
         reader.end_fixed(cursor);
         break;
       }
+      case 10:
+        for (auto outpoints = reader.begin_array(); reader.next(outpoints);) {
+          auto fields = reader.begin_fixed(2);
+          const ByteView tx = reader.read_bytes(Hash256::kSize);
+          const auto index = static_cast<std::uint32_t>(reader.read_uint());
+          reader.end_fixed(fields);
+          if (reader.ok()) tip.reborn.push_back({Hash256::from(tx.data()), index});
+        }
+        break;
       default: reader.skip();
     }
   }

@@ -2,6 +2,8 @@
 // (written with every commit).
 #pragma once
 
+#include <vector>
+
 #include "bus/event.h"
 #include "kv/database.h"
 #include "utxo/options.h"
@@ -36,6 +38,9 @@ struct Tip {
   std::uint64_t undo_floor = 0;   // and those from this one can be undone by it
   std::uint64_t prune_block = 0;  // the next delta by which spent records are forgotten
   std::uint64_t prune_entry = 0;  // and how many of its entries are done
+  // Outpoints that were spent and came again within the kept deltas (U4), once for each time: an
+  // older delta must not take the newer spent record with it. Empty but for a few old coinbases.
+  std::vector<chain::Outpoint> reborn = {};
 };
 
 // Nothing if the column is empty. Errors: kCorrupt; kConflict (written by a newer program).

@@ -85,6 +85,7 @@ Result<> Writer::forget_spent(kv::Batch& batch, std::uint64_t end, std::uint64_t
       const chain::Outpoint& outpoint = at < delta.spent.size()
                                             ? delta.spent[at].outpoint
                                             : delta.transient[at - delta.spent.size()];
+      if (!tip_.reborn.empty() && !TRY(spent_by(outpoint, delta.number))) continue;
       batch.del(columns_.spent, outpoint_key(network_.family, outpoint).view());
       ++counters_.pruned;
     }
@@ -96,14 +97,33 @@ Result<> Writer::forget_spent(kv::Batch& batch, std::uint64_t end, std::uint64_t
   return {};
 }
 
+// Whether what is remembered of the outpoint is its spending by this block.
+Result<bool> Writer::spent_by(const chain::Outpoint& outpoint, BlockNumber number) const {
+  const auto stored = TRY(db_.get(columns_.spent, outpoint_key(network_.family, outpoint).view()));
+  if (!stored) return false;
+  return TRY(decode_spent(*stored))
+  .number == number;
+}
+
+// The delta that brought these outpoints again is no longer kept.
+void Writer::forget_reborn(const BlockDelta& delta) {
+  for (const Replaced& old : delta.replaced) {
+    if (old.spent.empty()) continue;
+    const auto found = std::find(tip_.reborn.begin(), tip_.reborn.end(), old.outpoint);
+    if (found != tip_.reborn.end()) tip_.reborn.erase(found);
+  }
+}
+
 Result<> Writer::drop_deltas(kv::Batch& batch, std::uint64_t end, std::uint64_t& budget) {
   // A delta is needed until its spent records are gone.
   end = std::min(end, tip_.prune_block);
   budget = std::max<std::uint64_t>(budget, 2);  // so that each block makes room for the next
   for (; budget > 0 && tip_.delta_floor < end; ++tip_.delta_floor, --budget) {
-    if (accumulator_) {
+    if (accumulator_ || !tip_.reborn.empty()) {
       const Bytes stored = TRY(delta_at(Ordinal(tip_.delta_floor)));
-      TRY(prune_leaves(stored));
+      const BlockDelta delta = TRY(decode_delta(stored));
+      forget_reborn(delta);
+      if (accumulator_ && delta.mmr) TRY(accumulator_->prune(*delta.mmr));
     }
     batch.del(columns_.delta, ordinal_key(Ordinal(tip_.delta_floor)));
   }

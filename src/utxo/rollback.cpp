@@ -144,7 +144,12 @@ Result<> Writer::restore(const chain::Outpoint& outpoint, ByteView record) {
 Result<> Writer::undo_spent(const BlockDelta& delta) {
   std::vector<chain::Outpoint> stored_elsewhere;
   for (const DeltaEntry& entry : delta.spent) {
-    if (entry.record.empty())
+    const auto returned = returned_spent_.find(entry.outpoint);
+    if (returned != returned_spent_.end()) {
+      const SpentRecord spent = TRY(decode_spent(returned->second));
+      TRY(restore(entry.outpoint, spent.before));
+      returned_spent_.erase(returned);
+    } else if (entry.record.empty())
       stored_elsewhere.push_back(entry.outpoint);
     else
       TRY(restore(entry.outpoint, entry.record));
@@ -164,9 +169,12 @@ Result<> Writer::undo_spent(const BlockDelta& delta) {
 Result<> Writer::undo_replaced(const BlockDelta& delta) {
   for (const Replaced& old : delta.replaced) {
     if (!old.record.empty()) TRY(restore(old.outpoint, old.record));
-    if (!old.spent.empty())
-      changes_.spent_other.push_back({old.outpoint, Bytes(old.spent.begin(), old.spent.end())});
+    if (old.spent.empty()) continue;
+    const Bytes spent(old.spent.begin(), old.spent.end());
+    changes_.spent_other.push_back({old.outpoint, spent});
+    returned_spent_[old.outpoint] = spent;
   }
+  forget_reborn(delta);
   return {};
 }
 

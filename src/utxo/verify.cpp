@@ -153,13 +153,16 @@ class Verifier {
       if (unspent || !restored_.insert(entry.outpoint).second)
         return fail(Code::kCorrupt, "block {} spent {}, which is there", delta.number,
                     name(entry.outpoint));
-      if (entry.record.empty() && !TRY(is_stored(columns_.spent, entry)))
+      if (entry.record.empty() && returned_.erase(entry.outpoint) == 0 &&
+          !TRY(is_stored(columns_.spent, entry)))
         return fail(Code::kCorrupt, "block {} spent {}, whose record is gone", delta.number,
                     name(entry.outpoint));
       ++found_.spent;
     }
-    for (const Replaced& old : delta.replaced)
+    for (const Replaced& old : delta.replaced) {
       if (!old.record.empty()) removed_.erase(old.outpoint), restored_.insert(old.outpoint);
+      if (!old.spent.empty()) returned_.insert(old.outpoint);
+    }
     return {};
   }
 
@@ -215,6 +218,7 @@ class Verifier {
   Verified found_;
   std::uint64_t with_credential_ = 0;
   Outpoints restored_;  // by the blocks undone so far, and not created by one of them
+  Outpoints returned_;  // whose spent record one of those blocks keeps
   Outpoints removed_;   // on disk, but created by a block undone so far
 };
 

@@ -71,6 +71,7 @@ Result<> Writer::commit() {
   }
   if (done) done = utxo::commit(plan, changes_, tip_);
   changes_ = ChangeSet{};
+  returned_spent_.clear();
   const std::uint64_t blocks = std::exchange(held_blocks_, 0);
   if (!done) {
     tip_ = committed_;

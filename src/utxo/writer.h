@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 
 #include "bus/event.h"
 #include "chain/network.h"
@@ -96,6 +97,8 @@ class Writer {
   Result<> forget_spent(kv::Batch& batch, std::uint64_t end, std::uint64_t& budget);
   Result<> drop_deltas(kv::Batch& batch, std::uint64_t end, std::uint64_t& budget);
   Result<Bytes> delta_at(Ordinal ordinal) const;
+  Result<bool> spent_by(const chain::Outpoint& outpoint, BlockNumber number) const;
+  void forget_reborn(const BlockDelta& delta);
   std::uint64_t spent_horizon() const;
   std::uint64_t delta_horizon() const;
 
@@ -103,7 +106,6 @@ class Writer {
   Result<std::uint64_t> append_leaf(const chain::Outpoint& outpoint, ByteView facts);
   Result<> settle_leaves();
   Result<> undo_leaves(const BlockDelta& delta);
-  Result<> prune_leaves(ByteView delta);
 
   Result<> commit();
   void count_in(ByteView record, bool in);
@@ -114,6 +116,8 @@ class Writer {
   const Columns columns_;
   Tip tip_, committed_;
   ChangeSet changes_;
+  // Records that undone blocks put back into utxo_spent, not committed yet.
+  std::map<chain::Outpoint, Bytes> returned_spent_;
   std::optional<Accumulator> accumulator_;  // with store mmr
   Work work_;
   std::uint64_t held_blocks_ = 0;
