@@ -52,9 +52,8 @@ struct Confined {
   std::string prefix, directory;
 };
 const std::vector<Confined> kConfined = {
-    {"rocksdb/", "kv"},     {"boost/beast", "http"}, {"boost/asio", "http"},
-    {"postgresql/", "sql"}, {"libpq", "sql"},        {"sqlite3", "sql"},
-    {"zmq", "feed"},
+    {"rocksdb/", "kv"}, {"boost/beast", "http"}, {"boost/asio", "http"}, {"postgresql/", "sql"},
+    {"libpq", "sql"},   {"sqlite3", "sql"},      {"zmq", "feed"},
 };
 
 // Pieces, so that this file does not contain what it looks for.
