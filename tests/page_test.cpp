@@ -115,8 +115,11 @@ TEST_F(Page, ShowsTheChainAndSurvivesARestart) {
     EXPECT_TRUE(
         browser.wait_until("/back to/i.test(document.querySelector('#events').textContent)"))
         << "no rollback shown";
+    EXPECT_TRUE(
+        browser.wait_until("/^[1-9]/.test(document.querySelector('#utxo-unspent').innerText)"))
+        << "no unspent outputs shown";
     const std::string text(browser.evaluate("document.body.innerText").as_string());
-    for (const char* expected : {"totals", "events", "devnet"})
+    for (const char* expected : {"totals", "events", "devnet", "Unspent outputs", "BTC"})
       EXPECT_NE(text.find(expected), std::string::npos) << expected;
     for (const char* wrong : {"NaN", "undefined", "[object", "null"})
       EXPECT_EQ(text.find(wrong), std::string::npos) << wrong;

@@ -30,7 +30,7 @@ class UtxoCommands : public testing::Test {
  protected:
   std::string data(const char* name = "data") const { return (dir_.path() / name).string(); }
   Finished sync(std::vector<std::string> more = {}, const char* name = "data") const {
-    std::vector<std::string> arguments = {"sync", "--to", "60", "--data", data(name)};
+    std::vector<std::string> arguments = {"sync", "--to", "150", "--data", data(name)};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run(arguments);
   }
@@ -88,9 +88,9 @@ TEST_F(UtxoCommands, NothingThereSaysHowToBegin) {
 TEST_F(UtxoCommands, ReadingABitcoinChain) {
   ASSERT_EQ(sync().exit_code, 0);
   const json::value stats = as_json({"stats"});
-  EXPECT_EQ(stats.at("block").to_number<int>(), 60);
+  EXPECT_EQ(stats.at("block").to_number<int>(), 150);
   EXPECT_EQ(stats.at("store").as_string(), "classic");
-  EXPECT_NE(text({"stats"}).find("60 "), std::string::npos);
+  EXPECT_NE(text({"stats"}).find("150 "), std::string::npos);
 
   // dump, digest and stats agree on the count; every line is one output.
   const std::string dump = text({"dump"});
@@ -160,20 +160,20 @@ TEST_F(UtxoCommands, WrongInputIsOneLine) {
   expect_refusal(utxo({"root"}), 3, "utxo.store = mmr");
   expect_refusal(utxo({"proof", zeros + "#0"}), 3, "utxo.store = mmr");
   expect_refusal(utxo({"rollback", "many"}), 2, "block");
-  expect_refusal(utxo({"rollback", "61"}), 1, "61");
+  expect_refusal(utxo({"rollback", "151"}), 1, "151");
   expect_refusal(utxo({"snapshot", data()}), 1, "exists already");
   expect_refusal(utxo({"restore", data("none")}, "other"), 1, "no snapshot");
 }
 
 TEST_F(UtxoCommands, RollbackUndoesAndTheNextSyncCatchesUp) {
   ASSERT_EQ(sync().exit_code, 0);
-  ASSERT_EQ(run({"sync", "--to", "40", "--data", data("shorter")}).exit_code, 0);
+  ASSERT_EQ(run({"sync", "--to", "130", "--data", data("shorter")}).exit_code, 0);
   const std::string end = digest();
-  EXPECT_NE(text({"rollback", "40"}).find("20 blocks undone"), std::string::npos);
+  EXPECT_NE(text({"rollback", "130"}).find("20 blocks undone"), std::string::npos);
   EXPECT_EQ(digest(), digest("shorter"));
-  EXPECT_EQ(as_json({"stats"}).at("block").to_number<int>(), 40);
-  EXPECT_EQ(as_json({"rollback", "40"}).at("undone_blocks").to_number<int>(), 0);
-  expect_refusal(utxo({"rollback", "50"}), 1, "ahead");
+  EXPECT_EQ(as_json({"stats"}).at("block").to_number<int>(), 130);
+  EXPECT_EQ(as_json({"rollback", "130"}).at("undone_blocks").to_number<int>(), 0);
+  expect_refusal(utxo({"rollback", "140"}), 1, "ahead");
   ASSERT_EQ(sync().exit_code, 0);
   EXPECT_EQ(digest(), end);
 }
@@ -205,13 +205,13 @@ TEST_F(UtxoCommands, OtherSettingsAreRefusedUntilRebuilt) {  // U12
 TEST_F(UtxoCommands, ASnapshotIsADataDirectoryAndCanBeRestored) {
   ASSERT_EQ(sync().exit_code, 0);
   const std::string end = digest();
-  EXPECT_NE(text({"snapshot", data("copy")}).find("block 60"), std::string::npos);
+  EXPECT_NE(text({"snapshot", data("copy")}).find("block 150"), std::string::npos);
   EXPECT_EQ(digest("copy"), end);
-  EXPECT_NE(text({"restore", data("copy")}, "new").find("block 60"), std::string::npos);
+  EXPECT_NE(text({"restore", data("copy")}, "new").find("block 150"), std::string::npos);
   EXPECT_EQ(digest("new"), end);
   expect_refusal(utxo({"restore", data("copy")}, "new"), 1, "holds data already");
   // The restored one goes on by itself; the snapshot stays as it was.
-  ASSERT_EQ(run({"sync", "--to", "80", "--data", data("new")}).exit_code, 0);
+  ASSERT_EQ(run({"sync", "--to", "170", "--data", data("new")}).exit_code, 0);
   EXPECT_NE(digest("new"), end);
   EXPECT_EQ(digest("copy"), end);
   EXPECT_EQ(digest(), end);
@@ -222,8 +222,8 @@ TEST_F(UtxoCommands, AProofIsCheckedWithNothingButARoot) {
   const json::value output = some_output();
   const json::value newest = as_json({"root"});
   const std::string root(newest.at("root").as_string());
-  EXPECT_EQ(newest.at("block").to_number<int>(), 60);
-  EXPECT_NE(text({"root", "60"}).find(root), std::string::npos);
+  EXPECT_EQ(newest.at("block").to_number<int>(), 150);
+  EXPECT_NE(text({"root", "150"}).find(root), std::string::npos);
   const std::string proof = text({"proof", outpoint(output)});
   const std::string file = data("proof.json");
   std::ofstream(file) << proof;
@@ -254,9 +254,9 @@ TEST_F(UtxoCommands, AProofIsCheckedWithNothingButARoot) {
   std::ofstream(file, std::ios::trunc) << "[]";
   expect_refusal(check({"--root", root}), 1, "not a proof");
   // An earlier block has its own root, and its own proof.
-  const json::value before = as_json({"root", "59"});
-  if (output.at("block").to_number<int>() < 59) {
-    std::ofstream(file, std::ios::trunc) << text({"proof", outpoint(output), "--block", "59"});
+  const json::value before = as_json({"root", "149"});
+  if (output.at("block").to_number<int>() < 149) {
+    std::ofstream(file, std::ios::trunc) << text({"proof", outpoint(output), "--block", "149"});
     EXPECT_EQ(check({"--root", std::string(before.at("root").as_string())}).exit_code, 0);
     expect_refusal(check({"--root", root}), 1, "root");
   }

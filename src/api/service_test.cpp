@@ -47,6 +47,8 @@ TEST(Service, status_survives_the_way_through_json) {
   auto object = json::parse(answer.body).as_object();
   EXPECT_EQ(object.at("source_tip_number").to_number<int>(), 18);
   EXPECT_TRUE(object.at("consumers").at(1).at("tip").is_null());
+  EXPECT_EQ(object.at("utxo").at("addresses").to_number<int>(), 7);
+  EXPECT_EQ(answer.body.find("\"digest\""), answer.body.rfind("\"digest\""));  // each key once
   auto parsed = parse_status(answer.body);
   ASSERT_TRUE(parsed) << parsed.error().message;
   EXPECT_EQ(to_json(*parsed), answer.body);

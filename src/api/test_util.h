@@ -78,6 +78,7 @@ inline Status sample_status() {
   status.consumers = {{"utxo", "following", status.tip, 0, "", ""},
                       {"txstore", "behind", {}, 17, "", ""}};
   status.totals = {17, 40, 1, 80, 120, 18'446'744'073'709'551'615u, 3, std::string(64, 'd')};
+  status.utxo = UtxoStatus{"mmr", 41, "340282366920938463463374607431768211455", 7, 288, 0};
   return status;
 }
 

@@ -115,6 +115,8 @@ Result<> run_utxo_verify(const Context& context) {
         last = done;
         bar.update(before + done);
       }));
+  bar.update(found.unspent + found.address_entries + found.credential_entries + found.spent +
+             found.deltas + found.leaves);
   bar.finish();
   const std::pair<const char*, std::uint64_t> rows[] = {
       {"unspent", found.unspent},
