@@ -100,7 +100,7 @@ Result<> bench_utxo_reads(const std::filesystem::path& scratch, BenchReport& rep
     std::vector<double> us;
     for (int round = 0; round < kRounds; ++round) {
       const Stopwatch watch;
-      const utxo::Page page = TRY(store->state().by_address(payments.scripts[i], {.count = 100}));
+      const utxo::Page page = TRY(store->state().by_address(payments.scripts[i], {}));
       us.push_back(static_cast<double>(watch.micros()));
       if (page.utxos.size() != std::min<std::uint64_t>(kSizes[i], 100))
         return fail(Code::kCorrupt, "a page of {} outputs", page.utxos.size());
@@ -115,10 +115,10 @@ Result<> bench_utxo_reads(const std::filesystem::path& scratch, BenchReport& rep
   api::ServiceOptions service_options;
   service_options.data_dir = scratch;
   service_options.http.listen = "127.0.0.1:0";
-  service_options.http.workers = 2;
+
   service_options.status = [] { return api::Status{}; };
   service_options.more_routes = [&](api::RouteTable& table) {
-    api::add_utxo_routes(table, {&store->state(), network, nullptr});
+    api::add_utxo_routes(table, {&store->state(), network});
   };
   auto service = TRY(api::Service::start(std::move(service_options), metrics, system_clock()));
   const std::string address = chain::address_text(network, payments.scripts[0]).value();
