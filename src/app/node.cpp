@@ -97,7 +97,8 @@ Result<> Node::open_utxo() {
     if (state) utxo_reader_ = std::move(*state);
     return {};
   }
-  const auto genesis = TRY(genesis_utxos(config_, network_));
+  const auto genesis = config_.network == "devnet" ? feed::DevnetChain(devnet_).genesis_utxos()
+                                                   : TRY(genesis_utxos(config_, network_));
   const utxo::Options options = TRY(utxo_options(config_.utxo));
   utxo_ = TRY(utxo::Store::open(*db_, network_, options, genesis));
   const bool has_genesis_files =

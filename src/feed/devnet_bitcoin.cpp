@@ -55,12 +55,9 @@ Bytes p2sh(ByteView redeem) {
 
 Bytes script_pub_key(const DevCoin& coin) {
   switch (coin.kind) {
-    case kP2sh:
-      return p2sh(inner_script(coin.owner));
-    case kP2shP2wsh:
-      return p2sh(witness_program(coin.owner));
-    default:
-      return witness_program(coin.owner);
+    case kP2sh: return p2sh(inner_script(coin.owner));
+    case kP2shP2wsh: return p2sh(witness_program(coin.owner));
+    default: return witness_program(coin.owner);
   }
 }
 
@@ -103,10 +100,8 @@ void append_foreign_output(Bytes& out, Rng& rng) {
       literal({0x21, 0x02});
       random(32);
       literal({0xac});
-      break;  // p2pk
-    case 4:
-      literal({0x51, 0x02, 0x4e, 0x73});
-      break;  // p2a
+      break;                                           // p2pk
+    case 4: literal({0x51, 0x02, 0x4e, 0x73}); break;  // p2a
     default:
       literal({0x6a, 0x10});
       random(16);
@@ -175,6 +170,7 @@ Bytes coinbase_script(std::uint64_t height, std::uint64_t nonce) {
 class BitcoinFlavour final : public DevnetFlavour {
  public:
   std::vector<DevCoin> genesis_coins() const override { return {}; }
+  std::vector<chain::GenesisUtxo> genesis_utxos() const override { return {}; }
 
   std::optional<BuiltBlock> genesis_block() const override {
     BuiltBlock block;

@@ -155,6 +155,15 @@ class CardanoFlavour final : public DevnetFlavour {
     }
     return coins;
   }
+  std::vector<chain::GenesisUtxo> genesis_utxos() const override {
+    std::vector<chain::GenesisUtxo> utxos;
+    for (const DevCoin& coin : genesis_coins())
+      utxos.push_back(
+          {coin.outpoint, address_of(coin), Amount(coin.value), chain::GenesisKind::kShelleyFunds});
+    std::sort(utxos.begin(), utxos.end(),
+              [](const auto& a, const auto& b) { return a.outpoint < b.outpoint; });
+    return utxos;
+  }
   std::optional<BuiltBlock> genesis_block() const override { return std::nullopt; }
   std::uint8_t random_kind(Rng& rng) const override {
     return static_cast<std::uint8_t>(rng.below(5));

@@ -48,6 +48,7 @@ class DevnetChain {
   const std::vector<Hash256>& best() const { return best_; }
   // Coins that are there before the first block (Cardano).
   std::vector<DevCoin> genesis_coins() const { return flavour_->genesis_coins(); }
+  std::vector<chain::GenesisUtxo> genesis_utxos() const { return flavour_->genesis_utxos(); }
   // Depends on every option that shapes the chain.
   static Hash256 identity(const DevnetOptions& options);
 

@@ -1,6 +1,7 @@
 // What differs between the simulated families: how transactions and blocks are put into bytes.
 #pragma once
 
+#include "chain/genesis.h"
 #include "feed/devnet_ledger.h"
 
 namespace coffer::feed {
@@ -43,6 +44,8 @@ class DevnetFlavour {
  public:
   virtual ~DevnetFlavour() = default;
   virtual std::vector<DevCoin> genesis_coins() const = 0;
+  // The same coins as outputs, in order of outpoint.
+  virtual std::vector<chain::GenesisUtxo> genesis_utxos() const = 0;
   // The block at height 0 where the network prescribes one.
   virtual std::optional<BuiltBlock> genesis_block() const = 0;
   virtual std::uint8_t random_kind(Rng& rng) const = 0;

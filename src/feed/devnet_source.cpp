@@ -121,7 +121,7 @@ Result<Step> DevnetSource::next(int timeout_ms) {
 }
 
 std::optional<std::uint64_t> DevnetSource::tip_number() const {
-  return std::max({tip_.load(), options_.stop_height.value_or(0), options_.premine});
+  return tip_.load();
 }
 
 void DevnetSource::interrupt() {

@@ -6,6 +6,7 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
+#include <rocksdb/utilities/table_properties_collectors.h>
 
 #include "base/log.h"
 #include "kv/impl.h"
@@ -73,6 +74,10 @@ rocksdb::ColumnFamilyOptions make_column_options(const ColumnOptions& column,
   options.max_write_buffer_number =
       4;  // writes go on while one is flushed; the total is bounded anyway
   options.level_compaction_dynamic_level_bytes = true;
+  // A file that is mostly deletions, as pruning and rollbacks leave, is compacted without waiting
+  // for its level to fill.
+  options.table_properties_collector_factories.push_back(
+      rocksdb::NewCompactOnDeletionCollectorFactory(32'768, 16'384));
   switch (column.compression) {
     case Compression::kNone:
       options.compression = rocksdb::kNoCompression;
