@@ -186,8 +186,7 @@ Result<> Node::serve() {
   options.more_routes = [this](api::RouteTable& table) {
     api::add_utxo_routes(table, {utxo_ ? &utxo_->state() : nullptr, network_});
   };
-  if (utxo_)
-    utxo_monitor_ = std::make_unique<UtxoMonitor>(*utxo_, metrics_, UtxoMonitor::Options());
+  if (utxo_) utxo_monitor_ = std::make_unique<UtxoMonitor>(*utxo_, metrics_);
   service_ = TRY(api::Service::start(std::move(options), metrics_, clock_));
   // Whoever reads it is on this machine: a wildcard address is reached through loopback.
   std::string url = service_->url();
