@@ -85,6 +85,20 @@ TEST_F(UtxoCommands, NothingThereSaysHowToBegin) {
   EXPECT_FALSE(fs::exists(data("copy")));
 }
 
+TEST_F(UtxoCommands, WrongGenesisFilesMakeNothing) {
+  const std::string source = "immutable:" + data("nowhere");
+  expect_refusal(run({"sync", "--chain", "cardano", "--network", "preview", "--source", source,
+                      "--genesis", data("nothing"), "--data", data()}),
+                 1, "byron-genesis.json");
+  fs::create_directory(data("genesis"));
+  std::ofstream(data("genesis") + "/shelley-genesis.json") << R"({"networkMagic":1})";
+  expect_refusal(run({"sync", "--chain", "cardano", "--network", "preview", "--source", source,
+                      "--genesis", data("genesis"), "--data", data()}),
+                 2, "magic 1, not of preview");
+  expect_refusal(sync({"--genesis", data("genesis")}), 2, "drop --genesis");
+  EXPECT_FALSE(fs::exists(data()));
+}
+
 TEST_F(UtxoCommands, ReadingABitcoinChain) {
   ASSERT_EQ(sync().exit_code, 0);
   const json::value stats = as_json({"stats"});
