@@ -203,7 +203,7 @@ TEST_F(Commands, RebuildFillsAConsumerAgain) {
         .at("digest");
   };
   const auto before = digest();
-  expect_refusal(run({"rebuild", "nothing", "--data", data()}), 1, "totals or events");
+  expect_refusal(run({"rebuild", "nothing", "--data", data()}), 1, "totals, events or utxo");
   ASSERT_EQ(run({"rebuild", "totals", "--data", data()}).exit_code, 0);
   EXPECT_NE(digest(), before);
   ASSERT_EQ(sync().exit_code, 0);
@@ -214,13 +214,13 @@ TEST_F(Commands, DiskFullStopsClearlyAndGoesOnWithRoom) {
   const std::string mount = data("small");
   std::filesystem::create_directory(mount);
   if (::geteuid() != 0 ||
-      ::system(("mount -t tmpfs -o size=24m tmpfs " + mount + " 2>/dev/null").c_str()) != 0)
+      ::system(("mount -t tmpfs -o size=64m tmpfs " + mount + " 2>/dev/null").c_str()) != 0)
     GTEST_SKIP() << "mounting a small file system needs root";
   const std::string filler = mount + "/filler";
   // Room for the database to open but not for its blocks.
-  ASSERT_EQ(::system(("head -c 23000000 /dev/zero > " + filler).c_str()), 0);
+  ASSERT_EQ(::system(("head -c 65000000 /dev/zero > " + filler).c_str()), 0);
   auto big = [&] {
-    return run({"sync", "--to", "3000", "--data", mount + "/data", "--devnet-txs-per-block", "40",
+    return run({"sync", "--to", "1000", "--data", mount + "/data", "--devnet-txs-per-block", "40",
                 "--log-level", "off"});
   };
   const Finished full = big();
@@ -229,7 +229,7 @@ TEST_F(Commands, DiskFullStopsClearlyAndGoesOnWithRoom) {
   std::filesystem::remove(filler);
   const Finished again = big();
   EXPECT_EQ(again.exit_code, 0) << again.err;
-  const Finished fresh = run({"sync", "--to", "3000", "--data", data(), "--devnet-txs-per-block",
+  const Finished fresh = run({"sync", "--to", "1000", "--data", data(), "--devnet-txs-per-block",
                               "40", "--log-level", "off"});
   EXPECT_EQ(again.out.substr(again.out.find("digest")), fresh.out.substr(fresh.out.find("digest")));
   ASSERT_EQ(::system(("umount " + mount).c_str()), 0);

@@ -55,6 +55,7 @@ class Follow : public testing::TestWithParam<Family> {
     bus::Bus bus;
     if (with_totals) bus.add(*stores.totals);
     bus.add(*stores.events);
+    bus.add(*stores.utxo);
     bus.start();
     Follower follower(source, network_, *stores.chain, bus, {.first_pause_ms = 1});
     Result<> done = follower.run();
@@ -64,6 +65,7 @@ class Follow : public testing::TestWithParam<Family> {
     }
     infos_ = bus.consumers();
     bus.stop();
+    missing_inputs_ = stores.utxo->state().stats().value().missing_inputs;
     return done;
   }
   Result<> follow(const std::filesystem::path& path, std::vector<Bytes> blocks,
@@ -74,15 +76,18 @@ class Follow : public testing::TestWithParam<Family> {
   struct End {
     Hash256 chain, totals;
     std::uint64_t totals_height, events_height;
+    utxo::Digest utxo;
     friend bool operator==(const End&, const End&) = default;
   };
   End end_of(const std::filesystem::path& path, std::uint64_t window = 300) {
     Stores stores(path, network_, window);
     EXPECT_TRUE(stores.chain->verify());
     return {stores.chain->digest().value(), stores.totals->current().digest,
-            stores.totals->position().height(), stores.events->position().height()};
+            stores.totals->position().height(), stores.events->position().height(),
+            utxo::digest(stores.utxo->state(), network_.family).value()};
   }
   std::vector<bus::ConsumerInfo> infos_;
+  std::uint64_t missing_inputs_ = 0;
   TempDir a_, b_;
 };
 
@@ -118,6 +123,8 @@ TEST_P(Follow, TwoHundredReorgsEndAsTheStraightChain) {
   const End reorganised = end_of(a_.path()), straight = end_of(b_.path());
   EXPECT_EQ(reorganised, straight);
   EXPECT_EQ(straight.totals_height, chain.best.size());
+  EXPECT_EQ(missing_inputs_, 0u);
+  EXPECT_GT(straight.utxo.count, 0u);
 }
 
 TEST_P(Follow, DeliveredTwiceChangesNothing) {  // E3

@@ -7,6 +7,7 @@
 
 #include "base/temp_dir.h"
 #include "http/client.h"
+#include "kv/database.h"
 #include "process.h"
 
 namespace coffer {
@@ -83,6 +84,20 @@ TEST_F(UtxoCommands, NothingThereSaysHowToBegin) {
   expect_refusal(utxo({"snapshot", data("copy")}), 1, "coffer demo");
   EXPECT_FALSE(fs::exists(data()));
   EXPECT_FALSE(fs::exists(data("copy")));
+}
+
+TEST_F(UtxoCommands, WrongGenesisFilesMakeNothing) {
+  const std::string source = "immutable:" + data("nowhere");
+  expect_refusal(run({"sync", "--chain", "cardano", "--network", "preview", "--source", source,
+                      "--genesis", data("nothing"), "--data", data()}),
+                 1, "byron-genesis.json");
+  fs::create_directory(data("genesis"));
+  std::ofstream(data("genesis") + "/shelley-genesis.json") << R"({"networkMagic":1})";
+  expect_refusal(run({"sync", "--chain", "cardano", "--network", "preview", "--source", source,
+                      "--genesis", data("genesis"), "--data", data()}),
+                 2, "magic 1, not of preview");
+  expect_refusal(sync({"--genesis", data("genesis")}), 2, "drop --genesis");
+  EXPECT_FALSE(fs::exists(data()));
 }
 
 TEST_F(UtxoCommands, ReadingABitcoinChain) {
@@ -265,6 +280,13 @@ TEST_F(UtxoCommands, AProofIsCheckedWithNothingButARoot) {
 TEST_F(UtxoCommands, WhenOffNothingIsKeptAndTheSettingIsNamed) {  // U13
   ASSERT_EQ(sync({"--utxo-enabled", "false"}).exit_code, 0);
   expect_refusal(utxo({"stats"}), 1, "utxo.enabled");
+  {
+    const auto db =
+        kv::Database::open({.path = fs::path(data()) / "db", .columns = {}, .read_only = true});
+    ASSERT_TRUE(db) << db.error().message;
+    for (const std::string& column : (*db)->column_names())
+      EXPECT_FALSE(column.starts_with("utxo")) << column;
+  }
   const auto status = json::parse(run({"status", "--json", "--data", data()}).out);
   EXPECT_TRUE(status.at("utxo").is_null());
   Process server({test::coffer(), "demo", "--json", "--data", data("served"), "--listen",
@@ -277,6 +299,32 @@ TEST_F(UtxoCommands, WhenOffNothingIsKeptAndTheSettingIsNamed) {  // U13
   EXPECT_NE(answer->body.find("utxo.enabled"), std::string::npos);
   server.kill(SIGTERM);
   EXPECT_EQ(server.wait(20'000)->exit_code, 0) << server.err();
+}
+
+TEST_F(UtxoCommands, SwitchedOffForAWhileItCatchesUp) {  // U13, E10
+  ASSERT_EQ(sync().exit_code, 0);
+  ASSERT_EQ(run({"sync", "--to", "120", "--data", data("paused")}).exit_code, 0);
+  const std::string before = digest("paused");
+  ASSERT_EQ(sync({"--utxo-enabled", "false"}, "paused").exit_code, 0);
+  EXPECT_EQ(digest("paused"), before);
+  EXPECT_EQ(
+      run({"utxo", "stats", "--data", data("paused")}, {"COFFER_UTXO_ENABLED=false"}).exit_code, 3);
+  ASSERT_EQ(sync({}, "paused").exit_code, 0);
+  EXPECT_EQ(digest("paused"), digest());
+}
+
+TEST_F(UtxoCommands, AnIndexThatIsOffIsNamed) {  // U12
+  ASSERT_EQ(
+      sync({"--chain", "cardano", "--utxo-indexing-strategy", "payment_credential"}).exit_code, 0);
+  const json::value output = some_output();
+  expect_refusal(utxo({"address", std::string(output.at("owner_addr").as_string())}), 3,
+                 "utxo.index.address_hash");
+  expect_refusal(utxo({"balance", std::string(output.at("owner_addr").as_string())}), 3,
+                 "utxo.index.address_hash");
+  EXPECT_EQ(utxo({"credential", std::string(output.at("owner_payment_credential").as_string())})
+                .exit_code,
+            0);
+  expect_refusal(sync({"--chain", "cardano"}), 1, "coffer utxo rebuild");
 }
 
 TEST_F(UtxoCommands, BesideADaemonReadingWorksAndWritingIsRefused) {

@@ -184,7 +184,7 @@ TEST(UtxoRoutes, AnAddressIsFoundInEveryForm) {
   ASSERT_NO_FATAL_FAILURE(chain.apply(hex_file(block)));
   chain.serve();
   const json::value schema = schema_of(chain, "Utxo");
-  std::size_t seen = 0;
+  std::size_t seen = 0, filtered = 0;
   chain.store->state()
       .for_each([&](const utxo::Utxo& utxo) {
         const std::string raw = to_hex(utxo.record.address);
@@ -203,6 +203,22 @@ TEST(UtxoRoutes, AnAddressIsFoundInEveryForm) {
           const std::string credential(one.at("owner_payment_credential").as_string());
           const json::value of_credential = chain.get("/credentials/" + credential + "/utxos");
           EXPECT_GE(of_credential.at("utxos").as_array().size(), found.size());
+          // Filters apply before paging.
+          const auto size_of = [&](const std::string& query) {
+            return chain.get("/addresses/" + raw + "/utxos" + query).at("utxos").as_array().size();
+          };
+          const json::array& amounts = one.at("amounts").as_array();
+          for (std::size_t i = 1; i < amounts.size(); ++i) {
+            const std::string unit(amounts[i].at("unit").as_string());
+            EXPECT_GE(size_of("?count=1&asset=" + unit), 1u) << unit;
+            EXPECT_GE(size_of("?asset=" + unit.substr(0, 56)), 1u) << unit;
+            EXPECT_EQ(size_of("?asset=" + unit.substr(0, 56) + ".00ff00"), 0u) << unit;
+            ++filtered;
+          }
+          const std::string slot = std::to_string(one.at("slot").to_number<std::uint64_t>());
+          EXPECT_EQ(size_of("?from_slot=" + slot + "&to_slot=" + slot), found.size());
+          EXPECT_EQ(size_of("?from_slot=" + slot + "0"), 0u);
+          EXPECT_EQ(size_of("?to_slot=1"), 0u);
           sum += std::stoull(std::string(one.at("lovelace_amount").as_string()));
           ++seen;
         }
@@ -214,6 +230,7 @@ TEST(UtxoRoutes, AnAddressIsFoundInEveryForm) {
       })
       .value();
   EXPECT_GT(seen, 0u);
+  EXPECT_GT(filtered, 0u);
   // An address without outputs is an empty page, not an error.
   const json::value none = chain.get("/addresses/60" + std::string(56, '0') + "/utxos");
   EXPECT_TRUE(none.at("utxos").as_array().empty());

@@ -56,11 +56,20 @@ Node::Node(const Config& config, NodeOptions options, const Clock& clock)
 Result<std::unique_ptr<Node>> Node::open(const Config& config, NodeOptions options,
                                          const Clock& clock) {
   std::unique_ptr<Node> node(new Node(config, std::move(options), clock));
-  if (!node->options_.read_only) TRY(check_source(config, clock));
-  if (!node->options_.read_only) TRY(make_directory(config.data_dir, 0700));
-  if (config.network == "devnet")
+  // Whatever is wrong with what was asked for is said before anything is made.
+  std::vector<chain::GenesisUtxo> genesis;
+  if (!node->options_.read_only) {
+    TRY(check_source(config, clock));
+    const chain::Network network = TRY(chain::find_network(config.chain, config.network));
+    if (config.utxo.enabled) genesis = TRY(genesis_utxos(config, network));
+    TRY(make_directory(config.data_dir, 0700));
+  }
+  if (config.network == "devnet") {
     node->devnet_ = TRY(devnet_options(config, node->options_.paced, clock));
+    genesis = feed::DevnetChain(node->devnet_).genesis_utxos();
+  }
   TRY(node->open_stores());
+  TRY(node->open_utxo(genesis));
   if (!node->options_.read_only) TRY(node->open_source());
   return node;
 }
@@ -85,10 +94,10 @@ Result<> Node::open_stores() {
   bus_ = std::make_unique<bus::Bus>();
   bus_->add(*totals_);
   bus_->add(*events_);
-  return open_utxo();
+  return {};
 }
 
-Result<> Node::open_utxo() {
+Result<> Node::open_utxo(std::span<const chain::GenesisUtxo> genesis) {
   if (!config_.utxo.enabled) return {};
   if (options_.read_only) {
     auto state = utxo::open_state(*db_, network_);
@@ -97,8 +106,6 @@ Result<> Node::open_utxo() {
     if (state) utxo_reader_ = std::move(*state);
     return {};
   }
-  const auto genesis = config_.network == "devnet" ? feed::DevnetChain(devnet_).genesis_utxos()
-                                                   : TRY(genesis_utxos(config_, network_));
   const utxo::Options options = TRY(utxo_options(config_.utxo));
   utxo_ = TRY(utxo::Store::open(*db_, network_, options, genesis));
   const bool has_genesis_files =
@@ -187,8 +194,7 @@ Result<> Node::serve() {
   options.more_routes = [this](api::RouteTable& table) {
     api::add_utxo_routes(table, {utxo_ ? &utxo_->state() : nullptr, network_});
   };
-  if (utxo_)
-    utxo_monitor_ = std::make_unique<UtxoMonitor>(*utxo_, metrics_, UtxoMonitor::Options());
+  if (utxo_) utxo_monitor_ = std::make_unique<UtxoMonitor>(*utxo_, metrics_);
   service_ = TRY(api::Service::start(std::move(options), metrics_, clock_));
   // Whoever reads it is on this machine: a wildcard address is reached through loopback.
   std::string url = service_->url();

@@ -54,7 +54,7 @@ class Node {
  private:
   Node(const Config& config, NodeOptions options, const Clock& clock);
   Result<> open_stores();
-  Result<> open_utxo();
+  Result<> open_utxo(std::span<const chain::GenesisUtxo> genesis);
   Result<> open_source();
   std::unique_ptr<feed::Source> open_devnet() const;
   void log_utxo(std::string_view event) const;

@@ -3,9 +3,21 @@
 #include "base/log.h"
 
 namespace coffer::app {
+namespace {
 
-UtxoMonitor::UtxoMonitor(const utxo::Store& store, api::Metrics& metrics, Options options)
-    : store_(store), metrics_(metrics), options_(options) {
+using Duration = std::chrono::steady_clock::duration;
+
+// A thousandth of the time goes into counting; of a large set, which takes long, a twentieth at
+// the very most.
+Duration pause_after(Duration taken) {
+  const Duration shortest = std::chrono::seconds(5), usual = std::chrono::minutes(5);
+  return std::max({shortest, std::min(1000 * taken, usual), 20 * taken});
+}
+
+}  // namespace
+
+UtxoMonitor::UtxoMonitor(const utxo::Store& store, api::Metrics& metrics)
+    : store_(store), metrics_(metrics) {
   collect_id_ = metrics_.on_collect([this](api::Metrics& m) { collect(m); });
   if (store_.state().indexes_addresses()) counter_ = std::thread([this] { count(); });
 }
@@ -30,8 +42,7 @@ void UtxoMonitor::count() {
   for (;;) {
     const auto begin = Steady::now();
     const auto found = store_.state().count_addresses();
-    const auto pause =
-        std::max<Steady::duration>(options_.count_every, 20 * (Steady::now() - begin));
+    const Duration pause = pause_after(Steady::now() - begin);
     if (!found) log::warn("addresses could not be counted", {{"problem", found.error().message}});
     std::unique_lock lock(mutex_);
     if (found) addresses_ = *found;

@@ -14,13 +14,9 @@ namespace coffer::app {
 
 class UtxoMonitor {
  public:
-  struct Options {
-    std::chrono::milliseconds count_every{std::chrono::minutes(5)};
-  };
-
-  // Both outlive it. The first count begins at once, the next after the longer of `count_every` and
-  // twenty times what the last one took.
-  UtxoMonitor(const utxo::Store& store, api::Metrics& metrics, Options options);
+  // Both outlive it. Addresses are counted at once, and then again and again: every few seconds
+  // while that takes a few milliseconds, every five minutes or still less often when it takes long.
+  UtxoMonitor(const utxo::Store& store, api::Metrics& metrics);
   // Waits for a count under way.
   ~UtxoMonitor();
   UtxoMonitor(const UtxoMonitor&) = delete;
@@ -35,7 +31,6 @@ class UtxoMonitor {
 
   const utxo::Store& store_;
   api::Metrics& metrics_;
-  const Options options_;
   // What the counters show already; of the thread that reads metrics.
   utxo::Stats shown_;
   utxo::Timings shown_timings_;

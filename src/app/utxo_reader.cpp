@@ -5,13 +5,6 @@
 
 namespace coffer::app {
 
-Result<> expect_database(const Config& config) {
-  if (TRY(file_exists(std::filesystem::path(config.data_dir) / "db"))) return {};
-  return fail(Code::kNotFound,
-              "nothing in {} yet; start with 'coffer demo' or name the place with --data",
-              config.data_dir);
-}
-
 Result<StoredChain> open_stored_chain(const Config& config, kv::Database& db) {
   const auto identity = TRY(stored_identity(db));
   if (!identity)
@@ -27,7 +20,10 @@ Result<StoredChain> open_stored_chain(const Config& config, kv::Database& db) {
 Result<UtxoReader> UtxoReader::open(const Config& config) {
   if (!config.utxo.enabled)
     return fail(Code::kUnavailable, "the UTXO state is off: utxo.enabled is false in the settings");
-  TRY(expect_database(config));
+  if (!TRY(file_exists(std::filesystem::path(config.data_dir) / "db")))
+    return fail(Code::kNotFound,
+                "nothing in {} yet; start with 'coffer demo' or name the place with --data",
+                config.data_dir);
   UtxoReader reader;
   kv::DatabaseOptions options = TRY(database_options(config, true));
   reader.db = TRY(kv::Database::open(std::move(options)));

@@ -26,7 +26,4 @@ struct StoredChain {
 // Errors: kNotFound if there is nothing yet; kCorrupt, kUnavailable.
 Result<StoredChain> open_stored_chain(const Config& config, kv::Database& db);
 
-// Errors: kNotFound that says how to begin, if there is no database.
-Result<> expect_database(const Config& config);
-
 }  // namespace coffer::app

@@ -81,12 +81,17 @@ Result<> copy_database(const fs::path& from, const fs::path& to) {
   return sync_to_disk(to);
 }
 
-// What a snapshot or a restored directory holds, for the person who asked for it.
-Result<> report(const Context& context, std::string_view what, const fs::path& directory) {
+// Where the UTXO state of a data directory stands; by that it can be read.
+Result<utxo::Stats> stats_of(const Context& context, const fs::path& directory) {
   Config there = context.config;
   there.data_dir = directory.string();
   const UtxoReader reader = TRY(UtxoReader::open(there));
-  const utxo::Stats stats = TRY(reader.state->stats());
+  return reader.state->stats();
+}
+
+// What a snapshot or a restored directory holds, for the person who asked for it.
+Result<> report(const Context& context, std::string_view what, const fs::path& directory) {
+  const utxo::Stats stats = TRY(stats_of(context, directory));
   const std::uint64_t number = stats.number.value;
   if (context.json) {
     http::JsonWriter out;
@@ -171,7 +176,7 @@ Result<> run_utxo_rollback(const Context& context, std::uint64_t block) {
 }
 
 Result<> run_utxo_snapshot(const Context& context, const std::string& directory) {
-  TRY(expect_database(context.config));
+  TRY(stats_of(context, context.config.data_dir));
   if (TRY(file_exists(directory)))
     return fail(Code::kConflict, "{} exists already; name a directory that does not", directory);
   Config config = context.config;
@@ -199,6 +204,7 @@ Result<> run_utxo_restore(const Context& context, const std::string& directory) 
     return fail(Code::kConflict,
                 "{} holds data already; move it away, or restore into another --data",
                 data.string());
+  TRY(stats_of(context, directory));
   TRY(make_directory(data, 0700));
   // Under another name first: what is half copied must not look like data.
   const fs::path unfinished = data / "db.restoring";

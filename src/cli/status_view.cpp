@@ -48,6 +48,9 @@ std::string render_status(const api::Status& s, bool running, std::int64_t now_u
                              with_thousands(s.totals.blocks), with_thousands(s.totals.transactions),
                              with_thousands(s.totals.inputs), with_thousands(s.totals.outputs),
                              human_bytes(s.totals.bytes)));
+  if (s.utxo)
+    line("unspent", fmt::format("{} outputs, {} {}", with_thousands(s.utxo->unspent), s.utxo->coin,
+                                s.chain == "bitcoin" ? "satoshi" : "lovelace"));
   line("digest", s.totals.digest);
   out += "\n";
   Table table({{"consumer"}, {"state"}, {"tip"}, {"behind", Align::kRight}});
