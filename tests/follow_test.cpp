@@ -200,7 +200,7 @@ TEST_P(Follow, AConsumerThatCannotFollowHaltsAloneAndIsNamed) {  // E10, U2
   const Fork fork = make_fork(GetParam(), 20, 12, 30);
   ASSERT_TRUE(follow(a_.path(), joined(fork.trunk, fork.left), true, window));
   ASSERT_TRUE(follow(a_.path(), fork.right, true, window));  // twelve blocks back, four are kept
-  ASSERT_EQ(infos_.size(), 2u);
+  ASSERT_EQ(infos_.size(), 3u);
   EXPECT_EQ(infos_[0].name, "totals");
   EXPECT_EQ(infos_[0].state, bus::ConsumerState::kHalted);
   EXPECT_NE(infos_[0].problem.find("no longer kept"), std::string::npos);

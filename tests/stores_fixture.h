@@ -14,8 +14,8 @@ struct Stores {
     auto columns = chainstate::ChainState::columns();
     utxo::Options options;
     options.rollback_window = options.prune_depth = window;
-    for (const auto& more : {chainstate::Totals::columns(), chainstate::EventLog::columns(),
-                             utxo::columns(options)})
+    for (const auto& more :
+         {chainstate::Totals::columns(), chainstate::EventLog::columns(), utxo::columns(options)})
       columns.insert(columns.end(), more.begin(), more.end());
     db = kv::Database::open({.path = path, .columns = columns}).value();
     chain = chainstate::ChainState::open(*db, network, chainstate::Identity::of(network), window)

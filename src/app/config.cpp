@@ -133,7 +133,7 @@ std::unexpected<Error> unknown(std::string_view what, std::string_view name,
   const auto suggestion = nearest(name, known);
   return fail(Code::kUsage, "{} {}; {}", what, cli::printable(name),
               suggestion ? fmt::format("did you mean {}?", *suggestion)
-                         : "`coffer help config` lists them all");
+                         : "`coffer settings` lists them all");
 }
 
 std::vector<std::string> key_names() {

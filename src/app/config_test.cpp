@@ -134,9 +134,9 @@ TEST_F(ConfigTest, AnUnknownKeyIsNamedWithTheNearest) {
             "my.toml:1: unknown key listen; did you mean http.listen?");
   EXPECT_EQ(
       file_error("completely_different.thing = 1"),
-      "my.toml:1: unknown key completely_different.thing; `coffer help config` lists them all");
+      "my.toml:1: unknown key completely_different.thing; `coffer settings` lists them all");
   EXPECT_EQ(file_error("[nothing]"),
-            "my.toml:1: unknown key nothing; `coffer help config` lists them all");
+            "my.toml:1: unknown key nothing; `coffer settings` lists them all");
   EXPECT_EQ(error({"", {"COFFER_HTP_LISTEN=x"}, {}}),
             "unknown variable COFFER_HTP_LISTEN; did you mean COFFER_HTTP_LISTEN?");
   EXPECT_EQ(error({"", {}, {{"chian", "bitcoin"}}}), "unknown key chian; did you mean chain?");

@@ -106,7 +106,8 @@ Result<> Node::open_utxo(std::span<const chain::GenesisUtxo> genesis) {
     if (state) utxo_reader_ = std::move(*state);
     return {};
   }
-  const utxo::Options options = TRY(utxo_options(config_.utxo));
+  utxo::Options options = TRY(utxo_options(config_.utxo));
+  options.log_rollbacks = options_.log_rollbacks;
   utxo_ = TRY(utxo::Store::open(*db_, network_, options, genesis));
   const bool has_genesis_files =
       network_.family == chain::Family::kCardano && network_.name != "devnet";

@@ -181,9 +181,10 @@ class Iterator {
   std::unique_ptr<Rep> rep_;
 };
 
-// Changes to one column in ascending order of keys, each key once, written straight into a file that
-// Database::ingest() then takes in: several times cheaper than the same changes in a batch. Goes
-// away with its file unless ingested. Not thread-safe; several may be written at the same time.
+// Changes to one column in ascending order of keys, each key once, written straight into a file
+// that Database::ingest() then takes in: several times cheaper than the same changes in a batch.
+// Goes away with its file unless ingested. Not thread-safe; several may be written at the same
+// time.
 class SortedFile {
  public:
   ~SortedFile();

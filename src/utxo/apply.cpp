@@ -35,13 +35,14 @@ Result<> Writer::apply(const bus::BlockApplied& event) {
   const chain::Block& block = *event.block;
   const Stopwatch watch;
   const bool keep_delta = event.behind < options_.rollback_window;
-  if (!keep_delta && tip_.delta_floor < tip_.position.height()) TRY(give_up_undo());
+  const bool keep_spent =
+      options_.self_contained_delta ? event.behind < options_.prune_depth : keep_delta;
+  if (!keep_spent) TRY(forget_before(!keep_delta));
   work_.clear();
   work_.block = &block;
   work_.first_leaf = tip_.leaves;
   work_.keep_delta = keep_delta;
-  work_.keep_spent =
-      options_.self_contained_delta ? event.behind < options_.prune_depth : work_.keep_delta;
+  work_.keep_spent = keep_spent;
   work_.change_block = work_.keep_spent ? changes_.add_block(block) : 0;
   TRY(create_outputs());
   take_inputs();
@@ -57,7 +58,8 @@ Result<> Writer::apply(const bus::BlockApplied& event) {
   if (work_.keep_delta)
     settle_delta(event.ordinal);
   else
-    tip_.undo_floor = tip_.delta_floor = tip_.prune_block = event.ordinal.value + 1;
+    tip_.undo_floor = tip_.delta_floor = event.ordinal.value + 1;
+  if (!keep_spent) tip_.prune_block = event.ordinal.value + 1;
   forget_spent_coins();
   tip_.position = event.position();
   tip_.number = block.number;

@@ -174,13 +174,14 @@ class Writer {
   template <typename Fn>
   Result<> for_each_column(Fn fn) const {
     const Columns& c = plan_.columns;
-    TRY(fn(c.unspent, [this](auto& sink) { return unspent(sink); }));
-    if (plan_.index_address) TRY(fn(c.addr, [this](auto& sink) { return addresses(sink); }));
-    TRY(fn(c.spent, [this](auto& sink) { return spent(sink); }));
-    if (plan_.index_credential) TRY(fn(c.cred, [this](auto& sink) { return credentials(sink); }));
-    TRY(fn(c.delta, [this](auto& sink) { return deltas(sink); }));
-    if (c.mmr) TRY(fn(c.mmr, [this](auto& sink) { return mmr(sink); }));
-    return fn(c.meta, [this](auto& sink) { return meta(sink); });
+    TRY(fn(c.unspent, [this](auto& sink) { return this->unspent(sink); }));
+    if (plan_.index_address) TRY(fn(c.addr, [this](auto& sink) { return this->addresses(sink); }));
+    TRY(fn(c.spent, [this](auto& sink) { return this->spent(sink); }));
+    if (plan_.index_credential)
+      TRY(fn(c.cred, [this](auto& sink) { return this->credentials(sink); }));
+    TRY(fn(c.delta, [this](auto& sink) { return this->deltas(sink); }));
+    if (c.mmr) TRY(fn(c.mmr, [this](auto& sink) { return this->mmr(sink); }));
+    return fn(c.meta, [this](auto& sink) { return this->meta(sink); });
   }
 
  private:

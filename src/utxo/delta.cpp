@@ -209,4 +209,14 @@ Result<BlockDelta> decode_delta(ByteView stored) {
   return delta;
 }
 
+Result<BlockNumber> number_of_delta(ByteView stored) {
+  codec::CborReader reader(stored);
+  auto items = reader.begin_map();
+  if (!reader.next(items) || reader.read_uint() != kNumber)
+    return fail(Code::kCorrupt, "a stored delta does not begin with its number");
+  const BlockNumber number(reader.read_uint());
+  if (!reader.ok()) return fail(Code::kCorrupt, "a stored delta cannot be read");
+  return number;
+}
+
 }  // namespace coffer::utxo

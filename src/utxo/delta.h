@@ -54,5 +54,7 @@ struct BlockDelta {
 void encode_delta(Bytes& out, const BlockDelta& delta);
 // Errors: kCorrupt.
 Result<BlockDelta> decode_delta(ByteView stored);
+// Only its number, which comes first.
+Result<BlockNumber> number_of_delta(ByteView stored);
 
 }  // namespace coffer::utxo

@@ -27,6 +27,7 @@ struct Options {
   bool self_contained_delta = false;  // deltas hold whole records, not only outpoints
   BeyondWindow beyond_window = BeyondWindow::kRefuse;
   std::uint64_t cache_bytes = 384u << 20;  // held back before a commit, while catching up
+  bool log_rollbacks = true;               // off where a progress line would be torn apart
 };
 
 // Errors: kUsage if the settings contradict each other (U1).

@@ -7,7 +7,7 @@
 namespace coffer::utxo {
 namespace {
 
-constexpr std::uint64_t kGiveUpBudget = 100'000;
+constexpr std::uint64_t kForgetBudget = 100'000;
 
 }  // namespace
 
@@ -31,11 +31,15 @@ Result<> Writer::prune() {
   return prune_to(spent_horizon(), delta_horizon(), budget);
 }
 
-// Before blocks that no rollback can ask for: none of those before them can be undone either.
-Result<> Writer::give_up_undo() {
-  TRY(flush());
+// Before a block that leaves no delta, or no spent records: what those before it left is older
+// still, and goes first. So what is kept has no gaps.
+Result<> Writer::forget_before(bool deltas) {
   const std::uint64_t height = tip_.position.height();
-  while (tip_.delta_floor < height) TRY(prune_to(height, height, kGiveUpBudget));
+  const std::uint64_t delta_end = deltas ? height : delta_horizon();
+  if (tip_.prune_block >= height && tip_.delta_floor >= delta_end) return {};
+  TRY(flush());
+  while (tip_.prune_block < height || tip_.delta_floor < delta_end)
+    TRY(prune_to(height, delta_end, kForgetBudget));
   return {};
 }
 

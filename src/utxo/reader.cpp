@@ -41,40 +41,39 @@ Result<std::optional<Found>> Reader::get(const chain::Outpoint& outpoint) const 
   };
 }
 
-// Deltas are keyed by ordinal; the number is the same but where boundary blocks share theirs, and
-// grows with it, so a binary search finds it.
+// Deltas are keyed by ordinal. The number grows with it but where a boundary block shares that of
+// the block before, which is the one wanted: the first of its number.
 Result<std::pair<Ordinal, BlockDelta>> Reader::find_delta(const Tip& tip, BlockNumber number,
                                                           const kv::Snapshot& snapshot,
                                                           Bytes& stored) const {
-  const auto read = [&](std::uint64_t ordinal) -> Result<BlockDelta> {
+  const auto read = [&](std::uint64_t ordinal) -> Result<BlockNumber> {
     auto bytes = TRY(db_.get(columns_.delta, ordinal_key(Ordinal(ordinal)), &snapshot));
     if (!bytes) return fail(Code::kCorrupt, "the delta of ordinal {} is missing", ordinal);
     stored = std::move(*bytes);
-    return decode_delta(stored);
+    return number_of_delta(stored);
   };
-  std::uint64_t low = tip.delta_floor, high = tip.position.height();
-  if (number.value >= low && number.value < high) {  // nearly always
-    BlockDelta delta = TRY(read(number.value));
-    if (delta.number == number) return std::pair(Ordinal(number.value), std::move(delta));
-  }
-  // The last with this number: a boundary block comes after the block whose number it shares, and
-  // changes nothing.
+  const std::uint64_t end = tip.position.height();
+  std::uint64_t low = tip.delta_floor, high = end;
+  // Without boundary blocks ordinal and number are the same.
+  if (number.value > low && number.value < high && TRY(read(number.value)) == number &&
+      TRY(read(number.value - 1)) < number)
+    low = high = number.value;
   while (low < high) {
     const std::uint64_t middle = low + (high - low) / 2;
-    if (TRY(read(middle)).number < number)
+    if (TRY(read(middle)) < number)
       low = middle + 1;
     else
       high = middle;
   }
-  if (low < tip.position.height()) {
-    BlockDelta delta = TRY(read(low));
-    if (delta.number == number) return std::pair(Ordinal(low), std::move(delta));
+  if (low < end && TRY(read(low)) == number) {
+    BlockDelta delta = TRY(decode_delta(stored));
+    return std::pair(Ordinal(low), std::move(delta));
   }
   if (tip.position.at_origin || number > tip.number)
     return fail(Code::kNotFound, "block {} is not applied yet; the newest is {}", number.value,
                 tip.position.at_origin ? std::string("none") : fmt::format("{}", tip.number));
   return fail(Code::kNotFound, "what block {} changed is no longer kept; the last {} blocks are",
-              number.value, tip.position.height() - tip.delta_floor);
+              number.value, end - tip.delta_floor);
 }
 
 Result<BlockDelta> Reader::delta(BlockNumber number, Bytes& stored) const {

@@ -34,10 +34,11 @@ Result<> Writer::rollback(const bus::Position& to) {
   TRY(commit());
   counters_.rollbacks += 1;
   counters_.rollback_us += watch.micros();
-  log::info("utxo rolled back", {{"blocks", from - to.height()},
-                                 {"slot", to.point.slot},
-                                 {"block", tip_.number},
-                                 {"unspent", tip_.unspent}});
+  if (options_.log_rollbacks)
+    log::info("utxo rolled back", {{"blocks", from - to.height()},
+                                   {"slot", to.point.slot},
+                                   {"block", tip_.number},
+                                   {"unspent", tip_.unspent}});
   return {};
 }
 

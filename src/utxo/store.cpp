@@ -162,14 +162,15 @@ Result<std::unique_ptr<UtxoState>> open_state(kv::Database& db, const chain::Net
 }
 
 Result<> erase(kv::Database& db) {
-  for (const char* name : kColumnNames) {
+  kv::Batch batch;  // one for all, or a crash would leave a tip over an empty set
+  std::vector<kv::Column> emptied;
+  for (const char* name : kColumnNames)
     if (const auto column = db.column(name)) {
-      kv::Batch batch;
       batch.del_range(*column, {}, Bytes(96, 0xff));
-      TRY(db.commit(batch, kv::Durability::kWalSync));
-      TRY(db.compact(*column));
+      emptied.push_back(*column);
     }
-  }
+  TRY(db.commit(batch, kv::Durability::kWalSync));
+  for (const kv::Column column : emptied) TRY(db.compact(column));
   return {};
 }
 

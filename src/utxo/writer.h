@@ -93,7 +93,7 @@ class Writer {
   // prune.cpp
   Result<> prune();
   Result<> prune_to(std::uint64_t spent_end, std::uint64_t delta_end, std::uint64_t budget);
-  Result<> give_up_undo();
+  Result<> forget_before(bool deltas);
   Result<> forget_spent(kv::Batch& batch, std::uint64_t end, std::uint64_t& budget);
   Result<> drop_deltas(kv::Batch& batch, std::uint64_t end, std::uint64_t& budget);
   Result<Bytes> delta_at(Ordinal ordinal) const;
