@@ -15,11 +15,8 @@ void walk(CborReader& reader) {
     case CborType::kMap:
       for (auto items = reader.begin_map(); reader.next(items);) walk(reader), walk(reader);
       return;
-    case CborType::kTag:
-      reader.read_tag();
-      return walk(reader);
-    default:
-      reader.skip();
+    case CborType::kTag: reader.read_tag(); return walk(reader);
+    default: reader.skip();
   }
 }
 
