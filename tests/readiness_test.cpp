@@ -1,0 +1,90 @@
+// Readiness of the real program, as a load balancer sees it: a store that cannot follow is named
+// with its repair while the others go on (E10, U2).
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "base/clock.h"
+#include "base/temp_dir.h"
+#include "http/client.h"
+#include "process.h"
+
+namespace coffer {
+namespace {
+
+namespace json = boost::json;
+
+class Readiness : public testing::Test {
+ protected:
+  void start(std::vector<std::string> more) {
+    std::vector<std::string> command = {test::coffer(),
+                                        "demo",
+                                        "--json",
+                                        "--data",
+                                        dir_.path().string(),
+                                        "--listen",
+                                        "127.0.0.1:0",
+                                        "--log-level",
+                                        "error",
+                                        "--devnet-block-interval-ms",
+                                        "10"};
+    command.insert(command.end(), more.begin(), more.end());
+    server_.emplace(command);
+    ASSERT_TRUE(server_->wait_for_output("\"url\"")) << server_->err();
+    const std::string out = server_->out();
+    url_ = std::string(json::parse(out.substr(0, out.find('\n'))).at("url").as_string());
+  }
+  // Asks again until the answer has this status, for a minute at most; the answer's body.
+  std::string wait_for_status(int status) {
+    std::string body;
+    for (const std::int64_t end = system_clock().steady_ms() + 60'000;
+         system_clock().steady_ms() < end;) {
+      const auto answer = http::get(url_ + "/health/ready");
+      if (!answer) continue;
+      body = answer->content();
+      if (answer->status == status) return body;
+    }
+    ADD_FAILURE() << "never " << status << "; last: " << body;
+    return body;
+  }
+  json::object consumer(std::string_view name) {
+    const json::value status =
+        json::parse(std::string(http::get(url_ + "/api/v1/status").value().content()));
+    for (const json::value& each : status.at("consumers").as_array())
+      if (each.at("name").as_string() == name) return each.as_object();
+    ADD_FAILURE() << "no consumer " << name;
+    return {};
+  }
+  std::uint64_t height_of_totals() {
+    return consumer("totals").at("tip").at("number").to_number<std::uint64_t>();
+  }
+
+  TempDir dir_;
+  std::optional<test::Process> server_;
+  std::string url_;
+};
+
+TEST_F(Readiness, AFollowingServerIsReady) {
+  ASSERT_NO_FATAL_FAILURE(start({}));
+  wait_for_status(200);
+}
+
+TEST_F(Readiness, AStoreThatCannotFollowIsNamedAndTheOthersGoOn) {
+  ASSERT_NO_FATAL_FAILURE(start({"--devnet-reorg-every", "3", "--devnet-max-reorg-depth", "8",
+                                 "--utxo-rollback-window", "1", "--utxo-prune-depth", "1"}));
+  // It is also 503 while the first blocks come; wait until it is the store that is named.
+  std::string body;
+  for (int i = 0; i < 10'000 && body.find("rebuild") == std::string::npos; ++i)
+    body = wait_for_status(503);
+  EXPECT_NE(body.find("utxo"), std::string::npos) << body;
+  EXPECT_NE(body.find("coffer utxo rebuild"), std::string::npos) << body;
+  EXPECT_EQ(consumer("utxo").at("state").as_string(), "halted");
+  const std::uint64_t totals = height_of_totals();
+  while (height_of_totals() < totals + 20 && server_->running()) {
+  }
+  EXPECT_NE(consumer("totals").at("state").as_string(), "halted");
+  EXPECT_EQ(consumer("utxo").at("state").as_string(), "halted");
+}
+
+}  // namespace
+}  // namespace coffer
