@@ -12,7 +12,8 @@ namespace coffer::app {
 // Everything a command is given besides its own arguments.
 struct Context {
   Config config;
-  bool json = false;  // machine-readable output on stdout
+  bool json = false;               // machine-readable output on stdout
+  std::string program = "coffer";  // as it was called, for hints to type
 };
 
 // Each prints its result on stdout and returns an error instead of printing it.

@@ -187,8 +187,9 @@ Result<> configure_log(const Config& config) {
   return {};
 }
 
-Result<> run_parsed(const CLI::App& app, const Parsed& parsed) {
+Result<> run_parsed(const CLI::App& app, const Parsed& parsed, const char* program) {
   Context context;
+  context.program = program;
   context.json = parsed.json;
   context.config =
       TRY(load_config({parsed.config_file, process_environment(), given_flags(*innermost(app))}));
@@ -225,7 +226,7 @@ int run_main(int argc, char** argv) {
     std::replace(message.begin(), message.end(), '\n', ' ');
     return report(make_error(Code::kUsage, fmt::format("{}; see '{} --help'", message, path)));
   }
-  Result<> done = run_parsed(app, parsed);
+  Result<> done = run_parsed(app, parsed, argv[0]);
   return done ? 0 : report(done.error());
 }
 

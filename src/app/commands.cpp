@@ -55,7 +55,8 @@ void announce(const Context& context, const Node& node, bool demo) {
     std::printf("  page    %s/\n", node.url().c_str());
     std::printf("  chain   %s %s, data in %s\n", config.chain.c_str(), config.network.c_str(),
                 config.data_dir.c_str());
-    std::printf("  status  coffer status --data %s\n", config.data_dir.c_str());
+    std::printf("  status  %s status --data %s\n", context.program.c_str(),
+                config.data_dir.c_str());
     std::printf("  stop    Ctrl-C; the next start goes on from there\n");
   }
   std::fflush(stdout);

@@ -9,6 +9,9 @@ namespace {
 
 Format g_format = Format::kText;
 
+// As the setting log.level has them.
+constexpr std::string_view kLevelNames[] = {"trace", "debug", "info", "warn", "error", "off"};
+
 spdlog::level::level_enum to_spdlog(Level level) {
   constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::trace, spdlog::level::debug,
                                                    spdlog::level::info,  spdlog::level::warn,
@@ -19,9 +22,8 @@ spdlog::level::level_enum to_spdlog(Level level) {
 std::shared_ptr<spdlog::logger> make_logger() {
   auto logger =
       std::make_shared<spdlog::logger>("coffer", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-  const char* pattern = g_format == Format::kJson
-                            ? R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l",%v})"
-                            : "%Y-%m-%dT%H:%M:%S.%eZ %l %v";
+  const char* pattern = g_format == Format::kJson ? R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":%v})"
+                                                  : "%Y-%m-%dT%H:%M:%S.%eZ %v";
   logger->set_formatter(
       std::make_unique<spdlog::pattern_formatter>(pattern, spdlog::pattern_time_type::utc));
   logger->set_level(spdlog::level::info);
@@ -39,21 +41,11 @@ void append_quoted(std::string& out, std::string_view text) {
   out += '"';
   for (char c : text) {
     switch (c) {
-      case '"':
-        out += "\\\"";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
-      case '\n':
-        out += "\\n";
-        break;
-      case '\r':
-        out += "\\r";
-        break;
-      case '\t':
-        out += "\\t";
-        break;
+      case '"': out += "\\\""; break;
+      case '\\': out += "\\\\"; break;
+      case '\n': out += "\\n"; break;
+      case '\r': out += "\\r"; break;
+      case '\t': out += "\\t"; break;
       default:
         if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
           out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
@@ -81,9 +73,8 @@ void configure(Options options) {
 }
 
 Result<Level> parse_level(std::string_view name) {
-  constexpr std::string_view kNames[] = {"trace", "debug", "info", "warn", "error", "off"};
-  for (std::size_t i = 0; i < std::size(kNames); ++i)
-    if (kNames[i] == name) return static_cast<Level>(i);
+  for (std::size_t i = 0; i < std::size(kLevelNames); ++i)
+    if (kLevelNames[i] == name) return static_cast<Level>(i);
   return fail(Code::kUsage, "no log level '{}'; use trace, debug, info, warn, error or off", name);
 }
 
@@ -93,7 +84,10 @@ bool enabled(Level level) {
 
 void write(Level level, std::string_view event, Fields fields) {
   if (!enabled(level)) return;
-  logger()->log(to_spdlog(level), "{}", render(g_format, event, fields));
+  const bool json = g_format == Format::kJson;
+  logger()->log(to_spdlog(level), "{}{}{}{}", json ? "\"" : "",
+                kLevelNames[static_cast<int>(level)], json ? "\"," : " ",
+                render(g_format, event, fields));
 }
 
 std::string render(Format format, std::string_view event, Fields fields) {
