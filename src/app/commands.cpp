@@ -111,7 +111,7 @@ Result<> run_serve(const Context& context, bool demo) {
   if (demo) config.network = config.source = "devnet";
   auto node = TRY(Node::open(config, {.paced = true}, system_clock()));
   TRY(node->serve());
-  announce({config, context.json}, *node, demo);
+  announce({config, context.json, context.program}, *node, demo);
   Result<> followed;
   std::thread follower([&] {
     followed = node->follow();
