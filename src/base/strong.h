@@ -11,7 +11,7 @@
 namespace coffer {
 
 // For sums of amounts, which may pass 64 bits. fmt prints it.
-__extension__ typedef unsigned __int128 U128;
+using U128 = __uint128_t;
 
 template <typename Tag>
 struct StrongU64 {
