@@ -8,6 +8,7 @@
 #include "api/auth.h"
 #include "api/status_json.h"
 #include "app/command.h"
+#include "app/daemon.h"
 #include "app/database_setup.h"
 #include "app/node.h"
 #include "app/version.h"
@@ -62,43 +63,12 @@ void announce(const Context& context, const Node& node, bool demo) {
   std::fflush(stdout);
 }
 
-struct RunFile {
-  std::string url;
-  pid_t pid = 0;
-};
-
-// What a serving process left behind, whether or not it still runs.
-std::optional<RunFile> read_run_file(const Config& config) {
-  auto bytes = read_file(fs::path(config.data_dir) / kRunFile, 4096);
-  if (!bytes) return std::nullopt;
-  boost::json::error_code error;
-  boost::json::value doc = boost::json::parse(
-      boost::json::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()), error);
-  if (error || !doc.is_object()) return std::nullopt;
-  const auto* url = doc.as_object().if_contains("url");
-  const auto* pid = doc.as_object().if_contains("pid");
-  if (!url || !url->is_string() || !pid || !pid->is_int64()) return std::nullopt;
-  return RunFile{std::string(url->as_string()), static_cast<pid_t>(pid->as_int64())};
-}
-
-// Nothing if no process serves this directory. Errors: kUnavailable when it does not answer.
-Result<std::optional<api::Status>> ask_daemon(const Config& config) {
-  auto run = read_run_file(config);
-  if (!run || (::kill(run->pid, 0) != 0 && errno == ESRCH)) return std::nullopt;
-  http::ClientOptions options;
-  options.timeout = std::chrono::milliseconds(3000);
-  if (auto token = read_file(fs::path(config.data_dir) / api::kTokenFile, 256)) {
-    std::string text(as_text(*token));
-    while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.pop_back();
-    options.headers.push_back({"Authorization", "Bearer " + text});
-  }
-  if (!config.http.tls.cert.empty()) options.ca_file = config.http.tls.cert;
-  auto answer = http::get(run->url + "/api/v1/status", options);
-  // Refused: the file is left from a killed process whose number another one has now.
-  if (!answer && answer.error().code == Code::kUnavailable) return std::nullopt;
-  if (!answer) return fail(std::move(answer).error());
+// Nothing if no process serves this directory. Errors: kUnavailable when it does not answer well.
+Result<std::optional<api::Status>> daemon_status(const Config& config) {
+  const auto answer = TRY(ask_daemon(config, {.target = "/api/v1/status"}));
+  if (!answer) return std::nullopt;
   if (answer->status != 200)
-    return fail(Code::kUnavailable, "the server at {} answers {}; see its log", run->url,
+    return fail(Code::kUnavailable, "the server of {} answers {}; see its log", config.data_dir,
                 answer->status);
   return TRY(api::parse_status(answer->content()));
 }
@@ -179,7 +149,7 @@ Result<> run_sync(const Context& context, std::optional<std::uint64_t> to_height
 }
 
 Result<> run_status(const Context& context) {
-  std::optional<api::Status> status = TRY(ask_daemon(context.config));
+  std::optional<api::Status> status = TRY(daemon_status(context.config));
   const bool running = status.has_value();
   if (!running) {
     if (!TRY(file_exists(fs::path(context.config.data_dir) / "db")))

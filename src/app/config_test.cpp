@@ -132,9 +132,8 @@ TEST_F(ConfigTest, AnUnknownKeyIsNamedWithTheNearest) {
   EXPECT_EQ(code_, Code::kUsage);
   EXPECT_EQ(file_error("listen = \"x\""),
             "my.toml:1: unknown key listen; did you mean http.listen?");
-  EXPECT_EQ(
-      file_error("completely_different.thing = 1"),
-      "my.toml:1: unknown key completely_different.thing; `coffer settings` lists them all");
+  EXPECT_EQ(file_error("completely_different.thing = 1"),
+            "my.toml:1: unknown key completely_different.thing; `coffer settings` lists them all");
   EXPECT_EQ(file_error("[nothing]"),
             "my.toml:1: unknown key nothing; `coffer settings` lists them all");
   EXPECT_EQ(error({"", {"COFFER_HTP_LISTEN=x"}, {}}),

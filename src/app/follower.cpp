@@ -146,8 +146,7 @@ Result<> Follower::on_block(std::shared_ptr<chain::Block> block) {
       return fail(
           Error{Code::kUnavailable, true, "the source left its own chain; meeting it anew"});
     case chainstate::Placement::kExtends:
-    case chainstate::Placement::kForks:
-      break;
+    case chainstate::Placement::kForks: break;
   }
   const chainstate::Connected connected = TRY(final_error(chain_.connect(*block, placed)));
   heard_ = true;

@@ -6,6 +6,7 @@
 #include "app/database_setup.h"
 #include "app/devnet_setup.h"
 #include "app/make_source.h"
+#include "app/snapshot.h"
 #include "app/utxo_setup.h"
 #include "app/version.h"
 #include "base/file.h"
@@ -194,6 +195,7 @@ Result<> Node::serve() {
   options.events = events_.get();
   options.more_routes = [this](api::RouteTable& table) {
     api::add_utxo_routes(table, {utxo_ ? &utxo_->state() : nullptr, network_});
+    add_snapshot_route(table, *db_);
   };
   if (utxo_) utxo_monitor_ = std::make_unique<UtxoMonitor>(*utxo_, metrics_);
   service_ = TRY(api::Service::start(std::move(options), metrics_, clock_));

@@ -4,7 +4,9 @@
 
 #include <cstdio>
 
+#include "app/daemon.h"
 #include "app/database_setup.h"
+#include "app/snapshot.h"
 #include "app/utxo_commands.h"
 #include "app/utxo_reader.h"
 #include "app/utxo_setup.h"
@@ -175,24 +177,40 @@ Result<> run_utxo_rollback(const Context& context, std::uint64_t block) {
   return {};
 }
 
+namespace {
+
+// By the daemon of this directory, if there is one; false if there is none.
+Result<bool> snapshot_by_daemon(const Config& config, const fs::path& directory) {
+  http::JsonWriter body;
+  body.begin_object().field("directory", directory.string()).end_object();
+  const auto answer = TRY(ask_daemon(config, {.method = http::Method::kPost,
+                                              .target = std::string(kSnapshotRoute),
+                                              .body = body.take(),
+                                              .timeout = std::chrono::minutes(5)}));
+  if (!answer) return false;
+  if (answer->status == 201) return true;
+  if (answer->status == 409)
+    return fail(Code::kConflict, "{} exists already; name a directory that does not",
+                directory.string());
+  return fail(Code::kUnavailable,
+              "the daemon of {} cannot make a snapshot (status {}); see its log", config.data_dir,
+              answer->status);
+}
+
+}  // namespace
+
 Result<> run_utxo_snapshot(const Context& context, const std::string& directory) {
   TRY(stats_of(context, context.config.data_dir));
-  if (TRY(file_exists(directory)))
-    return fail(Code::kConflict, "{} exists already; name a directory that does not", directory);
-  Config config = context.config;
-  config.utxo.enabled = false;  // a checkpoint has all columns, and makes none
-  kv::DatabaseOptions database = TRY(database_options(config, false));
-  database.create_if_missing = false;
-  {
+  const fs::path to = fs::absolute(directory);
+  if (!TRY(snapshot_by_daemon(context.config, to))) {
+    Config config = context.config;
+    config.utxo.enabled = false;  // a checkpoint has all columns, and makes none
+    kv::DatabaseOptions database = TRY(database_options(config, false));
+    database.create_if_missing = false;
     auto db = TRY(kv::Database::open(std::move(database)));
-    TRY(make_directory(directory, 0700));
-    if (auto made = db->checkpoint(fs::path(directory) / "db"); !made) {
-      std::error_code ignored;
-      fs::remove_all(directory, ignored);
-      return made;
-    }
+    TRY(make_snapshot(*db, to));
   }
-  return report(context, "snapshot in", directory);
+  return report(context, "snapshot in", to);
 }
 
 Result<> run_utxo_restore(const Context& context, const std::string& directory) {

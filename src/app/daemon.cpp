@@ -1,0 +1,60 @@
+#include "app/daemon.h"
+
+#include <boost/json.hpp>
+#include <cctype>
+#include <csignal>
+#include <filesystem>
+
+#include "api/auth.h"
+#include "app/node.h"
+#include "base/file.h"
+#include "http/client.h"
+
+namespace coffer::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct RunFile {
+  std::string url;
+  pid_t pid = 0;
+};
+
+// What a serving process left behind, whether or not it still runs.
+std::optional<RunFile> read_run_file(const Config& config) {
+  auto bytes = read_file(fs::path(config.data_dir) / kRunFile, 4096);
+  if (!bytes) return std::nullopt;
+  boost::json::error_code error;
+  boost::json::value doc = boost::json::parse(
+      boost::json::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()), error);
+  if (error || !doc.is_object()) return std::nullopt;
+  const auto* url = doc.as_object().if_contains("url");
+  const auto* pid = doc.as_object().if_contains("pid");
+  if (!url || !url->is_string() || !pid || !pid->is_int64()) return std::nullopt;
+  return RunFile{std::string(url->as_string()), static_cast<pid_t>(pid->as_int64())};
+}
+
+}  // namespace
+
+Result<std::optional<http::Response>> ask_daemon(const Config& config,
+                                                 const DaemonRequest& request) {
+  const auto run = read_run_file(config);
+  if (!run || (::kill(run->pid, 0) != 0 && errno == ESRCH)) return std::nullopt;
+  http::ClientOptions options;
+  options.timeout = request.timeout;
+  options.body = request.body;
+  if (!request.body.empty()) options.headers.push_back({"Content-Type", "application/json"});
+  if (auto token = read_file(fs::path(config.data_dir) / api::kTokenFile, 256)) {
+    std::string text(as_text(*token));
+    while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.pop_back();
+    options.headers.push_back({"Authorization", "Bearer " + text});
+  }
+  if (!config.http.tls.cert.empty()) options.ca_file = config.http.tls.cert;
+  auto answer = http::request(request.method, run->url + request.target, options);
+  // Refused: the file is left from a killed process whose number another one has now.
+  if (!answer && answer.error().code == Code::kUnavailable) return std::nullopt;
+  if (!answer) return fail(std::move(answer).error());
+  return std::move(*answer);
+}
+
+}  // namespace coffer::app

@@ -1,0 +1,63 @@
+#include "app/snapshot.h"
+
+#include <boost/json.hpp>
+
+#include "base/file.h"
+#include "http/json.h"
+
+namespace coffer::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<fs::path> directory_of(std::string_view body) {
+  boost::json::error_code error;
+  const boost::json::value document = boost::json::parse(body, error);
+  const boost::json::object* object = error ? nullptr : document.if_object();
+  const boost::json::value* directory = object ? object->if_contains("directory") : nullptr;
+  if (directory == nullptr || !directory->is_string())
+    return fail(Code::kInvalidInput, R"(the body must be {{"directory": "/absolute/path"}})");
+  fs::path path(std::string(directory->get_string()));
+  if (!path.is_absolute())
+    return fail(Code::kInvalidInput, "directory: {} is not an absolute path", path.string());
+  return path;
+}
+
+}  // namespace
+
+Result<> make_snapshot(kv::Database& db, const fs::path& directory) {
+  if (TRY(file_exists(directory)))
+    return fail(Code::kConflict, "{} exists already; name a directory that does not",
+                directory.string());
+  TRY(make_directory(directory, 0700));
+  auto made = db.checkpoint(directory / "db");
+  if (made) return {};
+  std::error_code ignored;
+  fs::remove_all(directory, ignored);
+  return made;
+}
+
+void add_snapshot_route(api::RouteTable& table, kv::Database& db) {
+  table.add_schema(
+      "Snapshot",
+      R"({"type":"object","required":["directory"],"properties":{"directory":{"type":"string"}}})");
+  table.add({.method = http::Method::kPost,
+             .pattern = std::string(kSnapshotRoute),
+             .summary = "Copy the whole database into a new directory on the server's disk",
+             .scope = api::Scope::kWrite,
+             .response_schema = "Snapshot",
+             .request_schema = "Snapshot",
+             .handler = [&db](const http::Request& request) -> Result<http::Response> {
+               const fs::path directory = TRY(directory_of(request.body));
+               TRY(make_snapshot(db, directory));
+               http::JsonWriter out;
+               out.begin_object().field("directory", directory.string()).end_object();
+               http::Response response;
+               response.status = 201;
+               response.content_type = "application/json";
+               response.body = out.take();
+               return response;
+             }});
+}
+
+}  // namespace coffer::app
