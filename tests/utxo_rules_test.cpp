@@ -229,7 +229,7 @@ TEST(UtxoRules, TheFirstAllegraBlockReturnsWhatIsLeftOfTheRedeemOutputs) {  // U
     EXPECT_EQ(chain.digest(), before);
     ASSERT_TRUE(chain.add({}, 3));  // and again, on another branch
     EXPECT_EQ(chain.digest().count, 2u);
-    ASSERT_TRUE(chain.back(4));
+    ASSERT_TRUE(chain.back(3));
     EXPECT_EQ(chain.digest().count, 3u) << "Origin is the genesis";
   }
 }
