@@ -90,6 +90,8 @@ class Chain {
     return store_->on_block(event);
   }
   Result<> back(std::uint64_t blocks) {
+    if (blocks > store_->position().height())
+      return fail(Code::kInvalidInput, "there are only {} blocks", store_->position().height());
     const std::uint64_t height = store_->position().height() - blocks;
     return store_->on_rollback({height == 0 ? bus::Position::origin() : positions_[height - 1]});
   }

@@ -29,6 +29,7 @@ struct Bus::Lane {
   bool closed = false;
   int drains = 0;     // callers that wait for idle
   bool more = false;  // the source is known to have blocks after the last one handled
+  std::chrono::steady_clock::time_point linger_until;  // other events do not put it off
   ConsumerState state = ConsumerState::kRunning;
   std::string problem, repair;
 };
@@ -157,10 +158,14 @@ void Bus::run(Lane& lane) {
     lock.unlock();
     Result<> result = handle(lane, event);
     lock.lock();
-    if (const auto* applied = std::get_if<BlockApplied>(&event)) lane.more = applied->behind > 0;
+    if (const auto* applied = std::get_if<BlockApplied>(&event)) {
+      lane.more = applied->behind > 0;
+      lane.linger_until =
+          std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.linger_ms);
+    }
     // A consumer that keeps up with the decoder would otherwise commit block by block.
     if (result && lane.more && lane.queue.empty())
-      lane.changed.wait_for(lock, std::chrono::milliseconds(options_.linger_ms), [&] {
+      lane.changed.wait_until(lock, lane.linger_until, [&] {
         return !lane.queue.empty() || lane.closed || lane.drains > 0 ||
                lane.state == ConsumerState::kHalted;
       });

@@ -107,6 +107,23 @@ TEST(Bus, FlushesLaterWhileTheSourceHasMore) {
   while (a.flushes < 2) std::this_thread::yield();
 }
 
+TEST(Bus, TransactionsDoNotPutTheFlushOff) {
+  Recorder a("a");
+  Bus bus({.linger_ms = 100});
+  bus.add(a);
+  bus.start();
+  BlockApplied block = toy_block(0);
+  block.behind = 7;
+  ASSERT_TRUE(bus.publish(block));
+  // One every few milliseconds, as a mempool has them, while the next block does not come.
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (a.flushes == 0 && std::chrono::steady_clock::now() < end) {
+    ASSERT_TRUE(bus.publish(TxDropped{}));
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_GT(a.flushes, 0);
+}
+
 TEST(Bus, PassesOverBlocksThatAConsumerHas) {  // E3
   Recorder a("a");
   Bus bus;

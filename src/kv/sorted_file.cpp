@@ -66,8 +66,7 @@ Result<SortedFile> Database::sorted_file(Column column) {
   const fs::path room = waiting_room(impl_->options.path);
   std::error_code error;
   fs::create_directories(room, error);
-  if (error)
-    return fail(Code::kUnavailable, "cannot make {}: {}", room.string(), error.message());
+  if (error) return fail(Code::kUnavailable, "cannot make {}: {}", room.string(), error.message());
   auto rep = std::make_unique<SortedFile::Rep>();
   rep->path = (room / fmt::format("{}.sst", ++impl_->sorted_files)).string();
   rep->handle = family(column.handle_);
@@ -99,6 +98,10 @@ Result<> Database::ingest(std::span<SortedFile> files) {
     arguments.push_back(std::move(argument));
   }
   if (arguments.empty()) return {};
+  // Files are durable at once. What was committed before them must be so, too, or a power loss
+  // keeps the later and takes the earlier, perhaps of another writer.
+  const rocksdb::Status synced = impl_->db->SyncWAL();
+  if (!synced.ok()) return fail(write_failed(*impl_, synced, "cannot sync the log"));
   const rocksdb::Status status = impl_->db->IngestExternalFiles(arguments);
   if (!status.ok()) return fail(write_failed(*impl_, status, "cannot take in sorted files"));
   return {};

@@ -80,6 +80,12 @@ void Accumulator::reset(std::uint64_t leaves) {
   set_.emplace(mmr::LiveSet::Stores{leaf_nodes_, bitmap_nodes_, chunks_}, leaves);
 }
 
+std::size_t Accumulator::bytes() const {
+  constexpr std::size_t kNode = 96, kChunkEntry = 192;  // with what the map adds
+  return (leaf_nodes_.changes().size() + bitmap_nodes_.changes().size()) * kNode +
+         chunks_.changes().size() * kChunkEntry;
+}
+
 Hash256 Accumulator::leaf_data(ByteView outpoint_key, ByteView facts) {
   return crypto::Blake2b256().update(outpoint_key).update(facts).finish();
 }

@@ -29,6 +29,8 @@ class Accumulator {
   using Changes = std::vector<std::pair<Bytes, std::optional<Bytes>>>;
   // Settles, and gives what changed since the last time, in order of keys.
   Result<Changes> take_changes();
+  // Memory that what was not taken holds.
+  std::size_t bytes() const;
   // Forgets what was not taken, after a commit that failed.
   void reset(std::uint64_t leaves);
 

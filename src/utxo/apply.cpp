@@ -28,10 +28,16 @@ void Writer::Work::clear() {
   delta.tx_flags.clear();
   delta.replaced.clear();
   delta.era_before.reset();
+  delta.number_before.reset();
   delta.mmr.reset();
 }
 
 Result<> Writer::apply(const bus::BlockApplied& event) {
+  Result<> done = apply_block(event);
+  return done ? done : give_up(std::move(done));
+}
+
+Result<> Writer::apply_block(const bus::BlockApplied& event) {
   const chain::Block& block = *event.block;
   const Stopwatch watch;
   const bool keep_delta = event.behind < options_.rollback_window;
@@ -47,6 +53,8 @@ Result<> Writer::apply(const bus::BlockApplied& event) {
   TRY(create_outputs());
   take_inputs();
   TRY(fetch_inputs());
+  if (!tip_.position.at_origin && tip_.number == block.number)
+    work_.delta.number_before = tip_.number;
   if (block.family == chain::Family::kCardano && block.era > tip_.era && !block.epoch_boundary) {
     work_.delta.era_before = tip_.era;
     if (tip_.era < kAllegra && block.era >= kAllegra) TRY(remove_redeem_outputs());
@@ -66,7 +74,7 @@ Result<> Writer::apply(const bus::BlockApplied& event) {
   ++held_blocks_;
   spent_since_prune_ += work_.spends.size();
   counters_.blocks += 1;
-  const bool hold = event.behind > 0 && changes_.bytes() < options_.cache_bytes;
+  const bool hold = event.behind > 0 && held_bytes() < options_.cache_bytes;
   if (!hold) TRY(commit());
   counters_.apply_us += watch.micros();
   return {};
@@ -133,7 +141,7 @@ Result<bool> Writer::overwrite(const chain::Outpoint& outpoint, Coin* coin) {
   } else {  // spent since the last commit: its record was on disk
     changes_.overwritten.emplace_back(outpoint, changes_.coins.take_body(*coin));
   }
-  if (!old.record.empty()) count_in(old.record, false);
+  if (!old.record.empty()) TRY(count_in(old.record, false));
   // What is unspent again is no longer remembered as spent.
   const auto held = std::find_if(changes_.spent.rbegin(), changes_.spent.rend(),
                                  [&](const SpentCoin& s) { return s.outpoint == outpoint; });

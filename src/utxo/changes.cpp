@@ -243,8 +243,8 @@ void ChangeSet::add_delta(Ordinal ordinal, Bytes delta) {
 
 Result<> commit(const CommitPlan& plan, const ChangeSet& changes, const Tip& tip) {
   const Writer writer(plan, changes, tip);
-  return changes.changes() >= kChangesForFiles ? commit_files(plan, writer)
-                                               : commit_batch(plan, writer);
+  return changes.changes() + changes.mmr.size() >= kChangesForFiles ? commit_files(plan, writer)
+                                                                    : commit_batch(plan, writer);
 }
 
 }  // namespace coffer::utxo

@@ -18,6 +18,7 @@ enum Key : std::uint64_t {
   kTransient = 8,
   kReplaced = 9,
   kEraBefore = 10,
+  kNumberBefore = 11,
 };
 
 class Writer {
@@ -163,7 +164,7 @@ void encode_delta(Bytes& out, const BlockDelta& delta) {
   Writer writer(out);
   writer.cbor().map(6 + (delta.tx_flags.empty() ? 0 : 1) + (delta.mmr ? 1 : 0) +
                     (delta.transient.empty() ? 0 : 1) + (delta.replaced.empty() ? 0 : 1) +
-                    (delta.era_before ? 1 : 0));
+                    (delta.era_before ? 1 : 0) + (delta.number_before ? 1 : 0));
   writer.cbor().uint(kNumber).uint(delta.number.value);
   writer.cbor().uint(kSlot).uint(delta.slot.value);
   writer.cbor().uint(kHash).bytes(delta.hash.view());
@@ -179,6 +180,7 @@ void encode_delta(Bytes& out, const BlockDelta& delta) {
   }
   if (!delta.replaced.empty()) writer.replaced(delta.replaced);
   if (delta.era_before) writer.cbor().uint(kEraBefore).uint(*delta.era_before);
+  if (delta.number_before) writer.cbor().uint(kNumberBefore).uint(delta.number_before->value);
 }
 
 Result<BlockDelta> decode_delta(ByteView stored) {
@@ -200,6 +202,7 @@ Result<BlockDelta> decode_delta(ByteView stored) {
         break;
       case kReplaced: reader.replaced(delta.replaced); break;
       case kEraBefore: delta.era_before = static_cast<std::uint8_t>(cbor.read_uint()); break;
+      case kNumberBefore: delta.number_before = BlockNumber(cbor.read_uint()); break;
       default: cbor.skip();
     }
   }

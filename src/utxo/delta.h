@@ -47,7 +47,8 @@ struct BlockDelta {
   std::vector<chain::Outpoint> transient;  // created and spent by the block
   std::vector<TxFlag> tx_flags;            // of invalid transactions
   std::vector<Replaced> replaced;
-  std::optional<std::uint8_t> era_before;  // where the block began a new era
+  std::optional<std::uint8_t> era_before;    // where the block began a new era
+  std::optional<BlockNumber> number_before;  // where it is not one less: of a boundary block
   std::optional<MmrDelta> mmr;
 };
 

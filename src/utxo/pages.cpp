@@ -109,6 +109,10 @@ Result<Page> Reader::page(const Walk& walk, const PageRequest& request) const {
 Result<> Reader::page_under(const kv::Snapshot& snapshot, const Walk& walk,
                             const PageRequest& request, Page& page) const {
   std::uint64_t skip = 0;
+  const auto too_far = [&] {
+    return fail(Code::kInvalidInput, "page: {} is too far in; use the cursor of an earlier page",
+                request.page);
+  };
   Entries entries(db_, walk.column, snapshot, walk.owner, request);
   if (!request.cursor.empty()) {
     Bytes from(walk.owner.begin(), walk.owner.end());
@@ -117,8 +121,7 @@ Result<> Reader::page_under(const kv::Snapshot& snapshot, const Walk& walk,
   } else {
     entries.start();
     if (__builtin_mul_overflow(request.page - 1, request.count, &skip) || skip > kMaxSkipped)
-      return fail(Code::kInvalidInput, "page: {} is too far in; use the cursor of an earlier page",
-                  request.page);
+      return too_far();
   }
   // Without a filter what is skipped need not be looked at.
   if (!request.asset)
@@ -148,6 +151,8 @@ Result<> Reader::page_under(const kv::Snapshot& snapshot, const Walk& walk,
       page.utxos.push_back(std::move(utxo));
     }
   }
+  // A cursor knows nothing of what is still to be skipped: it would show earlier pages again.
+  if (entries.valid() && skip > 0) return too_far();
   if (entries.valid()) page.cursor = make_cursor(entries.key(), request.descending);
   return entries.status();
 }

@@ -41,6 +41,8 @@ Result<mmr::UnspentProof> Reader::prove(const chain::Outpoint& outpoint,
   Accumulator accumulator(db_, columns_.mmr, tip.leaves, &snapshot);
   BlockNumber block = tip.number;
   Hash256 block_hash = tip.position.point.hash;
+  // The record as a block undone on the way had it: of an output whose spent record is forgotten.
+  std::optional<Bytes> in_delta;
   if (number && *number != tip.number) {
     Bytes stored;
     const auto [ordinal, target] = TRY(find_delta(tip, *number, snapshot, stored));
@@ -51,10 +53,14 @@ Result<mmr::UnspentProof> Reader::prove(const chain::Outpoint& outpoint,
       if (!bytes) return fail(Code::kCorrupt, "the delta of ordinal {} is missing", height - 1);
       const BlockDelta delta = TRY(decode_delta(*bytes));
       if (delta.mmr) TRY(accumulator.undo(*delta.mmr));
+      for (const DeltaEntry& entry : delta.spent)
+        if (!entry.record.empty() && entry.outpoint == outpoint)
+          in_delta = Bytes(entry.record.begin(), entry.record.end());
     }
   }
   const OutpointKey key = outpoint_key(network_.family, outpoint);
   auto stored = TRY(db_.get(columns_.unspent, key.view(), &snapshot));
+  if (in_delta) stored = std::move(in_delta);
   if (!stored) {
     if (const auto spent = TRY(db_.get(columns_.spent, key.view(), &snapshot))) {
       const ByteView before = TRY(decode_spent(*spent))

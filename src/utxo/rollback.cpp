@@ -8,8 +8,23 @@
 namespace coffer::utxo {
 
 Result<> Writer::rollback(const bus::Position& to) {
-  const Stopwatch watch;
   TRY(flush());
+  Result<> done = undo_to(to);
+  return done ? done : give_up(std::move(done));
+}
+
+// What was undone has no delta, and nothing of it is pruned.
+void Writer::lower_cursors(std::uint64_t height) {
+  if (tip_.prune_block >= height) {
+    tip_.prune_block = height;
+    tip_.prune_entry = 0;
+  }
+  tip_.delta_floor = std::min(tip_.delta_floor, height);
+  tip_.undo_floor = std::min(tip_.undo_floor, height);
+}
+
+Result<> Writer::undo_to(const bus::Position& to) {
+  const Stopwatch watch;
   if (to.height() >= tip_.position.height()) return {};
   const std::uint64_t from = tip_.position.height();
   // What must hold for all of it is checked before any of it is done (U2).
@@ -22,15 +37,15 @@ Result<> Writer::rollback(const bus::Position& to) {
   const std::uint64_t target = std::max(to.height(), tip_.undo_floor);
   for (std::uint64_t height = from; height > target; --height) {
     TRY(undo(Ordinal(height - 1)));
+    lower_cursors(height - 1);
     // A stop in between leaves a block boundary, as every commit does.
-    if (changes_.bytes() >= options_.cache_bytes && height - 1 > target) TRY(commit());
+    if (held_bytes() >= options_.cache_bytes && height - 1 > target) TRY(commit());
   }
   if (beyond) TRY(drop_created_after(to));
   tip_.position = to;
-  tip_.prune_block = std::min(tip_.prune_block, to.height());
-  if (tip_.prune_block == to.height()) tip_.prune_entry = 0;
-  tip_.delta_floor = std::min(tip_.delta_floor, to.height());
-  tip_.undo_floor = std::min(tip_.undo_floor, to.height());
+  // Beyond the window no delta tells the number; it is right but for boundary blocks in between.
+  tip_.number = to.at_origin ? BlockNumber(0) : tip_.number.minus(target - to.height());
+  lower_cursors(to.height());
   TRY(commit());
   counters_.rollbacks += 1;
   counters_.rollback_us += watch.micros();
@@ -47,9 +62,9 @@ Result<> Writer::undo(Ordinal ordinal) {
   const BlockDelta delta = TRY(decode_delta(stored));
   TRY(undo_created(delta));
   TRY(undo_spent(delta));
-  TRY(undo_replaced(delta));
   for (const chain::Outpoint& outpoint : delta.transient)
     changes_.spent_other.push_back({outpoint, std::nullopt});
+  TRY(undo_replaced(delta));  // after the others: it puts spent records back
   TRY(undo_leaves(delta));
   if (delta.era_before) tip_.era = *delta.era_before;
   changes_.dropped_deltas.push_back(ordinal);
@@ -66,8 +81,8 @@ Result<> Writer::set_position_before(Ordinal ordinal, const BlockDelta& undone) 
   }
   const Ordinal before(ordinal.value - 1);
   const auto stored = TRY(db_.get(columns_.delta, ordinal_key(before)));
-  if (!stored) {  // the caller knows the point; the number is one less but for boundary blocks
-    tip_.number = undone.number.minus(1);
+  if (!stored) {  // the caller knows the point
+    tip_.number = undone.number_before.value_or(undone.number.minus(1));
     return {};
   }
   const BlockDelta delta = TRY(decode_delta(*stored));
@@ -109,7 +124,7 @@ Result<> Writer::undo_created(const BlockDelta& delta) {
       continue;
     }
     CHECK(coin->state == CoinState::kLive);  // a later block spent it, and that is undone
-    count_in(coin->body.view(), false);
+    TRY(count_in(coin->body.view(), false));
     if (coin->on_disk)
       coin->state = CoinState::kSpent;
     else
@@ -124,7 +139,7 @@ Result<> Writer::undo_created(const BlockDelta& delta) {
     coin.on_disk = true;
     coin.state = CoinState::kSpent;
     changes_.coins.set_body(coin, Body::copy(*value));
-    count_in(*value, false);
+    TRY(count_in(*value, false));
   }
   return {};
 }
@@ -138,8 +153,7 @@ Result<> Writer::restore(const chain::Outpoint& outpoint, ByteView record) {
   }
   coin->state = CoinState::kLive;
   changes_.coins.set_body(*coin, Body::copy(record));
-  count_in(record, true);
-  return {};
+  return count_in(record, true);
 }
 
 Result<> Writer::undo_spent(const BlockDelta& delta) {
@@ -191,16 +205,17 @@ Result<> Writer::drop_created_after(const bus::Position& to) {
     if (facts.block_hash.empty()) return false;  // of the genesis files
     return to.at_origin || facts.slot > to.point.slot;
   };
-  const auto drop = [&](Coin& coin) {
-    count_in(coin.body.view(), false);
+  const auto drop = [&](Coin& coin) -> Result<> {
+    TRY(count_in(coin.body.view(), false));
     if (coin.on_disk)
       coin.state = CoinState::kSpent;
     else
       changes_.coins.erase(coin);
+    return {};
   };
   for (const Coin* found : changes_.coins.all())
     if (found->state == CoinState::kLive && TRY(later(found->body.view())))
-      drop(*changes_.coins.find(found->outpoint));
+      TRY(drop(*changes_.coins.find(found->outpoint)));
   kv::Iterator it = db_.iterate(columns_.unspent, {.fill_cache = false});
   for (it.seek_to_first(); it.valid(); it.next()) {
     const chain::Outpoint outpoint = read_outpoint(network_.family, it.key().data());
@@ -208,7 +223,7 @@ Result<> Writer::drop_created_after(const bus::Position& to) {
     Coin& coin = changes_.coins.insert(outpoint);
     coin.on_disk = true;
     changes_.coins.set_body(coin, Body::copy(it.value()));
-    drop(coin);
+    TRY(drop(coin));
   }
   return it.status();
 }

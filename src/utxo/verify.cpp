@@ -153,16 +153,30 @@ class Verifier {
       if (unspent || !restored_.insert(entry.outpoint).second)
         return fail(Code::kCorrupt, "block {} spent {}, which is there", delta.number,
                     name(entry.outpoint));
-      if (entry.record.empty() && returned_.erase(entry.outpoint) == 0 &&
-          !TRY(is_stored(columns_.spent, entry)))
-        return fail(Code::kCorrupt, "block {} spent {}, whose record is gone", delta.number,
-                    name(entry.outpoint));
+      if (returned_.erase(entry.outpoint) == 0) TRY(check_spent_record(delta, entry));
       ++found_.spent;
     }
     for (const Replaced& old : delta.replaced) {
       if (!old.record.empty()) removed_.erase(old.outpoint), restored_.insert(old.outpoint);
       if (!old.spent.empty()) returned_.insert(old.outpoint);
     }
+    return {};
+  }
+
+  // What undoing the block will put back.
+  Result<> check_spent_record(const BlockDelta& delta, const DeltaEntry& entry) {
+    ByteView before = entry.record;
+    if (before.empty()) {
+      if (!TRY(is_stored(columns_.spent, entry)))
+        return fail(Code::kCorrupt, "block {} spent {}, whose record is gone", delta.number,
+                    name(entry.outpoint));
+      const SpentRecord spent = TRY_IN(name(entry.outpoint), decode_spent(pinned_.view()));
+      if (spent.block_hash != delta.hash)
+        return fail(Code::kCorrupt, "block {} spent {}, whose record says another block did",
+                    delta.number, name(entry.outpoint));
+      before = spent.before;
+    }
+    TRY_IN(name(entry.outpoint), decode_record(before));
     return {};
   }
 

@@ -11,16 +11,33 @@ Writer::Writer(kv::Database& db, const chain::Network& network, const Options& o
   if (options.store == StoreType::kMmr) accumulator_.emplace(db, columns.mmr, tip.leaves);
 }
 
-void Writer::count_in(ByteView record, bool in) {
-  const auto head = decode_head(record);
-  CHECK(head);  // it was decoded, or made, on the way here
+Result<> Writer::count_in(ByteView record, bool in) {
+  const RecordHead head = TRY(decode_head(record));
   if (in) {
     ++tip_.unspent;
-    tip_.coin += head->coin.value;
+    tip_.coin += head.coin.value;
   } else {
     --tip_.unspent;
-    tip_.coin -= head->coin.value;
+    tip_.coin -= head.coin.value;
   }
+  return {};
+}
+
+// Back to the last commit. What is half done must not meet the next call, which may be the same one
+// again: its outputs would look as if the block had them twice.
+Result<> Writer::give_up(Result<> failed) {
+  // Doing the call again would pass over the blocks that were held back.
+  if (held_blocks_ > 0) failed.error().retryable = false;
+  changes_ = ChangeSet{};
+  returned_spent_.clear();
+  held_blocks_ = 0;
+  tip_ = committed_;
+  if (accumulator_) accumulator_->reset(tip_.leaves);
+  return failed;
+}
+
+std::size_t Writer::held_bytes() const {
+  return changes_.bytes() + (accumulator_ ? accumulator_->bytes() : 0);
 }
 
 Result<> Writer::add_genesis(std::span<const chain::GenesisUtxo> genesis) {
@@ -46,7 +63,7 @@ Result<> Writer::add_genesis(std::span<const chain::GenesisUtxo> genesis) {
     Coin& coin = changes_.coins.insert(utxo.outpoint);
     coin.state = CoinState::kLive;
     changes_.coins.set_body(coin, Body::copy(record));
-    count_in(record, true);
+    TRY(count_in(record, true));
   }
   held_blocks_ = 1;
   return commit();
@@ -70,16 +87,13 @@ Result<> Writer::commit() {
       done = fail(std::move(leaves).error());
   }
   if (done) done = utxo::commit(plan, changes_, tip_);
+  if (!done) {
+    done.error().retryable = false;  // nobody knows whether it is there
+    return give_up(std::move(done));
+  }
   changes_ = ChangeSet{};
   returned_spent_.clear();
   const std::uint64_t blocks = std::exchange(held_blocks_, 0);
-  if (!done) {
-    tip_ = committed_;
-    if (accumulator_) accumulator_->reset(tip_.leaves);
-    // What was held back went with it: doing the last call again would pass blocks over.
-    done.error().retryable = false;
-    return done;
-  }
   committed_ = tip_;
   if (blocks > 1)
     log::debug("utxo commit", {{"blocks", blocks},
@@ -87,7 +101,10 @@ Result<> Writer::commit() {
                                {"slot", tip_.position.point.slot},
                                {"block", tip_.number},
                                {"unspent", tip_.unspent}});
-  return prune();
+  Result<> pruned = prune();
+  if (pruned) return pruned;
+  pruned.error().retryable = false;  // the block is in: to deliver it again would apply it twice
+  return give_up(std::move(pruned));
 }
 
 }  // namespace coffer::utxo

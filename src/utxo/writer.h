@@ -24,7 +24,9 @@ class Writer {
 
   // The outputs that the chain begins with, committed at once; only on an empty state.
   Result<> add_genesis(std::span<const chain::GenesisUtxo> genesis);
-  // Errors: kCorrupt, kUnavailable, kInvalidInput (an index that no key can hold).
+  // After an error nothing of the block is left, nor of those held back before it; it is retryable
+  // only if there were none. Errors: kCorrupt, kUnavailable, kInvalidInput (an index that no key
+  // can hold).
   Result<> apply(const bus::BlockApplied& event);
   // Errors: kBeyondWindow; nothing is changed then (U2).
   Result<> rollback(const bus::Position& to);
@@ -68,6 +70,7 @@ class Writer {
   };
 
   // apply.cpp
+  Result<> apply_block(const bus::BlockApplied& event);
   Result<> create_outputs();
   Result<> create(std::uint32_t tx, std::uint32_t index, std::uint32_t row);
   Result<bool> overwrite(const chain::Outpoint& outpoint, Coin* coin);
@@ -82,6 +85,8 @@ class Writer {
   ByteView encode_created(const Coin& coin, std::uint32_t tx, std::optional<std::uint64_t> leaf);
 
   // rollback.cpp
+  Result<> undo_to(const bus::Position& to);
+  void lower_cursors(std::uint64_t height);
   Result<> undo(Ordinal ordinal);
   Result<> undo_created(const BlockDelta& delta);
   Result<> undo_spent(const BlockDelta& delta);
@@ -108,7 +113,9 @@ class Writer {
   Result<> undo_leaves(const BlockDelta& delta);
 
   Result<> commit();
-  void count_in(ByteView record, bool in);
+  Result<> give_up(Result<> failed);
+  std::size_t held_bytes() const;
+  Result<> count_in(ByteView record, bool in);
 
   kv::Database& db_;
   const chain::Network network_;
