@@ -1,6 +1,6 @@
 // Output descriptors (BIP380 to BIP386, BIP389): which scripts a wallet owns.
-// Supported: pk pkh wpkh combo tr(KEY) multi sortedmulti addr raw, the first five but combo and tr
-// and both multis inside sh() and wsh() as Bitcoin Core allows. Not: script trees in tr(),
+// Supported: pk pkh wpkh combo tr(KEY) multi sortedmulti addr raw, and inside sh(), wsh() and
+// sh(wsh()) what Bitcoin Core allows there of these. Not supported: script trees in tr(),
 // miniscript, rawtr, musig.
 // Invariant: public keys only; what parses can be written and parsed again to the same.
 #pragma once
