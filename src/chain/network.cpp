@@ -1,5 +1,7 @@
 #include "chain/network.h"
 
+#include "crypto/bip32.h"
+
 namespace coffer::chain {
 namespace {
 
@@ -15,6 +17,7 @@ struct BitcoinRow {
   std::uint8_t magic[4];
   std::uint8_t p2pkh, p2sh;
   const char* hrp;
+  std::uint32_t xpub;
   std::uint64_t halving;
 };
 
@@ -27,6 +30,7 @@ constexpr BitcoinRow kBitcoin[] = {
      0,
      5,
      "bc",
+     crypto::kXpubVersion,
      210'000},
     {"testnet",
      "000000000933ea01ad0ee984209779baaec3ced90fa3f408719526f8d77f4943",
@@ -34,6 +38,7 @@ constexpr BitcoinRow kBitcoin[] = {
      111,
      196,
      "tb",
+     crypto::kTpubVersion,
      210'000},
     {"testnet4",
      "00000000da84f2bafbbc53dee25a72ae507ff4914b867c565be350b0da8bf043",
@@ -41,6 +46,7 @@ constexpr BitcoinRow kBitcoin[] = {
      111,
      196,
      "tb",
+     crypto::kTpubVersion,
      210'000},
     {"signet",
      "00000008819873e925422c1ff0f99f7cc9bbb232af63a077a480a3633bee1ef6",
@@ -48,10 +54,25 @@ constexpr BitcoinRow kBitcoin[] = {
      111,
      196,
      "tb",
+     crypto::kTpubVersion,
      210'000},
-    {"regtest", kRegtestGenesis, {0xfa, 0xbf, 0xb5, 0xda}, 111, 196, "bcrt", 150},
+    {"regtest",
+     kRegtestGenesis,
+     {0xfa, 0xbf, 0xb5, 0xda},
+     111,
+     196,
+     "bcrt",
+     crypto::kTpubVersion,
+     150},
     // A simulated chain follows the rules of regtest, so that a regtest node accepts its blocks.
-    {"devnet", kRegtestGenesis, {0xfa, 0xbf, 0xb5, 0xda}, 111, 196, "bcrt", 150},
+    {"devnet",
+     kRegtestGenesis,
+     {0xfa, 0xbf, 0xb5, 0xda},
+     111,
+     196,
+     "bcrt",
+     crypto::kTpubVersion,
+     150},
 };
 
 Network bitcoin(const BitcoinRow& row) {
@@ -64,6 +85,7 @@ Network bitcoin(const BitcoinRow& row) {
   network.bitcoin.p2pkh_prefix = row.p2pkh;
   network.bitcoin.p2sh_prefix = row.p2sh;
   network.bitcoin.segwit_hrp = row.hrp;
+  network.bitcoin.xpub_version = row.xpub;
   network.bitcoin.halving_blocks = row.halving;
   return network;
 }

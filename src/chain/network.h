@@ -22,6 +22,7 @@ struct BitcoinParams {
   std::uint8_t p2pkh_prefix = 0;
   std::uint8_t p2sh_prefix = 0;
   std::string segwit_hrp;
+  std::uint32_t xpub_version = 0;  // of extended public keys
   std::uint64_t halving_blocks = 210'000;
   std::uint64_t coinbase_maturity = 100;
 };
