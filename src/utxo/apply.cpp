@@ -143,8 +143,11 @@ Result<bool> Writer::overwrite(const chain::Outpoint& outpoint, Coin* coin) {
   }
   if (!old.record.empty()) TRY(count_in(old.record, false));
   // What is unspent again is no longer remembered as spent.
-  const auto held = std::find_if(changes_.spent.rbegin(), changes_.spent.rend(),
-                                 [&](const SpentCoin& s) { return s.outpoint == outpoint; });
+  const bool maybe_held = coin != nullptr || !changes_.coinbases.insert(outpoint.tx).second;
+  const auto held = !maybe_held
+                        ? changes_.spent.rend()
+                        : std::find_if(changes_.spent.rbegin(), changes_.spent.rend(),
+                                       [&](const SpentCoin& s) { return s.outpoint == outpoint; });
   if (held != changes_.spent.rend()) {
     encode_spent(old.spent, held->by, changes_.blocks[held->block].second, held->before.view());
     changes_.spent.erase(std::next(held).base());

@@ -25,8 +25,16 @@ Result<Root> Reader::root(std::optional<BlockNumber> number) const {
     };
   }
   Bytes stored;
-  const BlockDelta delta = TRY(find_delta(tip, number.value_or(tip.number), snapshot, stored))
-  .second;
+  BlockDelta delta;
+  if (number) {
+    auto found = TRY(find_delta(tip, *number, snapshot, stored));
+    delta = std::move(found.second);
+  } else {  // by position: a boundary block shares its number with the one before
+    auto newest = TRY(db_.get(columns_.delta, ordinal_key(tip.position.ordinal), &snapshot));
+    if (!newest) return fail(Code::kCorrupt, "the newest delta is missing");
+    stored = std::move(*newest);
+    delta = TRY(decode_delta(stored));
+  }
   if (!delta.mmr)
     return fail(Code::kCorrupt, "the delta of block {} has no root", delta.number.value);
   return Root{delta.mmr->root, delta.mmr->first_leaf + delta.mmr->leaves, delta.number, delta.hash};

@@ -34,6 +34,12 @@ Result<> Writer::undo_to(const bus::Position& to) {
                 "cannot undo {} blocks: the UTXO state can go back {}, to ordinal {}; 'coffer utxo "
                 "rebuild' starts over",
                 from - to.height(), from - tip_.undo_floor, tip_.undo_floor);
+  if (!to.at_origin && to.ordinal.value >= tip_.delta_floor) {
+    const Bytes stored = TRY(delta_at(to.ordinal));
+    if (TRY(decode_delta(stored)).hash != to.point.hash)
+      return fail(Code::kConflict, "block {} was never applied here; nothing is undone",
+                  chain::display(network_.family, to.point.hash));
+  }
   const std::uint64_t target = std::max(to.height(), tip_.undo_floor);
   for (std::uint64_t height = from; height > target; --height) {
     TRY(undo(Ordinal(height - 1)));
@@ -123,7 +129,11 @@ Result<> Writer::undo_created(const BlockDelta& delta) {
       on_disk.push_back(entry.outpoint);
       continue;
     }
-    CHECK(coin->state == CoinState::kLive);  // a later block spent it, and that is undone
+    if (coin->state != CoinState::kLive)  // else a later block spent it, and that is undone
+      return fail(Code::kCorrupt,
+                  "the delta of block {} creates an output twice; run 'coffer utxo "
+                  "rebuild'",
+                  delta.number.value);
     TRY(count_in(coin->body.view(), false));
     if (coin->on_disk)
       coin->state = CoinState::kSpent;

@@ -135,14 +135,14 @@ Result<std::unique_ptr<Store>> Store::open(kv::Database& db, const chain::Networ
   const Tip tip = TRY(read_tip(db, meta));
   auto store = std::make_unique<StoreConsumer>(db, network, options, columns, tip);
   if (!shape) {
-    // The shape comes last: a start that was cut short begins again with what it had.
-    if (tip.unspent == 0 && !genesis.empty()) {
-      TRY_IN("genesis", store->add_genesis(genesis));
-      log::info("utxo begins with the outputs of the genesis files", {{"outputs", genesis.size()}});
-    }
     kv::Batch batch;
     batch.put(meta, as_bytes(kShapeKey), encode_shape(Shape::of(options)));
     TRY(db.commit(batch));
+  }
+  // Also for a start that was cut short between the two commits.
+  if (tip.position.at_origin && tip.unspent == 0 && !genesis.empty()) {
+    TRY_IN("genesis", store->add_genesis(genesis));
+    log::info("utxo begins with the outputs of the genesis files", {{"outputs", genesis.size()}});
   }
   return store;
 }
