@@ -40,6 +40,7 @@ bool Descriptor::is_ranged() const {
 
 Result<std::vector<Bytes>> Descriptor::derive(std::uint32_t index) const {
   std::vector<Bytes> keys;
+  keys.reserve(parts_.keys.size());
   for (const KeyExpression& key : parts_.keys) keys.push_back(TRY(key.derive(index)));
   Bytes script;
   switch (parts_.function) {

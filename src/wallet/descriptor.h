@@ -48,7 +48,7 @@ class Descriptor {
   bool is_solvable() const { return !parts_.keys.empty(); }
 
   // The scriptPubKeys at an index, which matters only if is_ranged(): one, or for combo pk, pkh
-  // and, if the key is compressed, wpkh and sh(wpkh). Cost: one key derivation (about 20 µs) a key.
+  // and, if the key is compressed, wpkh and sh(wpkh). Cost: one key derivation (about 45 µs) a key.
   // Errors: kInvalidInput if a step is hardened or the index is not below 2^31.
   Result<std::vector<Bytes>> derive(std::uint32_t index) const;
 

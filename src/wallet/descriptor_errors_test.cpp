@@ -145,13 +145,20 @@ TEST(DescriptorErrors, LimitsAreExact) {
             "position 4: a script of more than 10000 bytes");
   const auto too_long = parse_descriptors(bitcoin(), std::string(kMaxDescriptorText + 1, 'a'));
   EXPECT_EQ(too_long.error().code, Code::kTooLarge);
-  std::string deep, deeper;  // kKeyA is at depth 4
-  for (int i = 0; i < 251; ++i) deep += "/0";
-  EXPECT_EQ(message_of("pk(" + kKeyA + deep + ")"), "accepted");
-  EXPECT_EQ(message_of("pk(" + kKeyA + deep + "/*)"),
+}
+
+TEST(DescriptorErrors, PathsHaveAnEnd) {
+  std::string path;
+  for (std::size_t i = 0; i < kMaxPathSteps; ++i) path += "/0";
+  EXPECT_EQ(message_of("pk([00000000" + path + "]" + kKeyA + path + "/*)"), "accepted");
+  EXPECT_EQ(message_of("pk(" + kKeyA + path + "/0)"), "position 179: a path of more than 32 steps");
+  EXPECT_EQ(message_of("pk([00000000" + path + "/0]" + kPlain + ")"),
+            "position 77: a path of more than 32 steps");
+  auto deep = crypto::ExtendedPublicKey::parse(kKeyA).value();
+  deep.depth = 250;
+  EXPECT_EQ(message_of("pk(" + deep.text() + "/0/0/0/0/0)"), "accepted");
+  EXPECT_EQ(message_of("pk(" + deep.text() + "/0/0/0/0/0/*)"),
             "position 3: a path that leads below depth 255");
-  EXPECT_EQ(message_of("pk([00000000" + deep + deep + "]" + kPlain + ")"),
-            "position 523: a path of more than 255 steps");
 }
 
 TEST(DescriptorErrors, PrivateKeysAreRefusedAndNotRepeated) {

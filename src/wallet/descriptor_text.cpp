@@ -89,8 +89,9 @@ std::vector<Piece> split(Piece text, char separator) {
 std::optional<std::uint32_t> parse_decimal(std::string_view digits) {
   if (digits.empty() || digits[0] < '0' || digits[0] > '9') return std::nullopt;
   std::uint32_t number = 0;
-  const char* end = digits.data() + digits.size();
-  const auto parsed = std::from_chars(digits.data(), end, number);
+  const char* const begin = digits.data();
+  const char* const end = begin + digits.size();
+  const auto parsed = std::from_chars(begin, end, number);
   if (parsed.ec != std::errc{} || parsed.ptr != end) return std::nullopt;
   return number;
 }

@@ -143,8 +143,8 @@ class KeyParser {
   }
 
   static Result<> add_step(std::vector<std::uint32_t>& path, std::uint32_t step, Piece text) {
-    if (path.size() == kMaxDepth)
-      return fail_at(text.at, "a path of more than {} steps", kMaxDepth);
+    if (path.size() == kMaxPathSteps)
+      return fail_at(text.at, "a path of more than {} steps", kMaxPathSteps);
     path.push_back(step);
     return {};
   }

@@ -34,7 +34,7 @@ class KeyExpression {
   std::size_t key_bytes() const { return root_ ? crypto::PublicKey::kSize : plain_.size(); }
 
   // The key at an index, which matters only if is_ranged(). Thread-safe. Cost: one derivation
-  // (about 20 µs); the path before the wildcard was walked when the text was read. Errors:
+  // (about 45 µs); the path before the wildcard was walked when the text was read. Errors:
   // kInvalidInput if a step is hardened or the index is not below 2^31.
   Result<Bytes> derive(std::uint32_t index) const;
 
@@ -62,6 +62,8 @@ struct KeyRules {
   std::size_t branch = 0;          // which of the alternatives in "<0;1>" to take
 };
 
+// Each step costs a derivation, for every key and alternative. In use are up to six.
+inline constexpr std::size_t kMaxPathSteps = 32;
 inline constexpr std::size_t kMaxBranches = 16;
 
 struct ParsedKey {
