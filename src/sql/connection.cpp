@@ -2,7 +2,7 @@
 
 #include "base/check.h"
 #include "sql/impl.h"
-#include "sql/pool.h"
+#include "sql/pool_impl.h"
 
 namespace coffer::sql {
 namespace {

@@ -35,10 +35,10 @@ class Rows {
   // work is done and where it can fail.
   Result<bool> next();
 
-  // A field of the current row, from column 0. T: an integer, bool, std::string, Bytes, FixedBytes,
-  // or a view (std::string_view, ByteView) that lives until the next call of next(); std::optional
-  // of these where NULL is allowed. Errors: kInternal for another type, NULL or no such column,
-  // kInvalidInput for a value that does not fit T.
+  // A field of the current row, from column 0. T: an integer, a strong one, bool, std::string,
+  // Bytes, FixedBytes, or a view (std::string_view, ByteView) that lives until the next call of
+  // next(); std::optional of these where NULL is allowed. Errors: kInternal for another type, NULL
+  // or no such column, kInvalidInput for a value that does not fit T.
   template <typename T>
   Result<T> get(int column) const {
     T value{};
@@ -63,6 +63,10 @@ class Rows {
     if (bytes.size() != N) return does_not_fit(column);
     out = FixedBytes<N, Tag>::from(bytes.data());
     return {};
+  }
+  template <typename Tag>
+  Result<> read(int column, StrongU64<Tag>& out) const {
+    return read(column, out.value);
   }
   template <typename T>
   Result<> read(int column, std::optional<T>& out) const {

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "sql/impl.h"
-#include "sql/pool.h"
+#include "sql/pool_impl.h"
 
 namespace coffer::sql {
 namespace {
@@ -95,7 +95,8 @@ Result<> Database::attempt_transaction(const TransactionOptions& options,
   const auto once = [&](Trouble& trouble) -> Result<> {
     auto connection = acquire(options.access);
     if (!connection) {
-      if (connection.error().code == Code::kUnavailable) trouble = Trouble::kLost;
+      const Error& error = connection.error();
+      if (error.code == Code::kUnavailable && error.retryable) trouble = Trouble::kLost;
       return fail(std::move(connection).error());
     }
     Driver& driver = *connection->owned_;

@@ -97,8 +97,8 @@ Failure make(const Meaning& meaning, std::string_view engine, std::string_view m
   if (!meaning.advice.empty()) text += fmt::format("; {}", meaning.advice);
   if (meaning.code == Code::kInternal && !sql.empty()) text += fmt::format(", in: {}", brief(sql));
   Failure failure{make_error(meaning.code, std::move(text)), meaning.trouble};
-  failure.error.retryable =
-      meaning.trouble == Trouble::kTryAgain || meaning.trouble == Trouble::kLost;
+  failure.error.retryable = meaning.trouble == Trouble::kTryAgain ||
+                            meaning.trouble == Trouble::kLost || meaning.code == Code::kTimeout;
   return failure;
 }
 

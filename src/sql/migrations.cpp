@@ -76,6 +76,7 @@ Result<> check_identity(const std::optional<Identity>& found, const MigrateOptio
 Result<std::vector<const Migration*>> plan(const Records& records, const MigrateOptions& options,
                                            Dialect dialect) {
   std::vector<const Migration*> pending;
+  std::ptrdiff_t cores = 0;
   std::map<std::string, int, std::less<>> newest;
   for (const Migration& migration : options.known) {
     if (migration.dialect != dialect || !is_wanted(options, migration.module)) continue;
@@ -86,7 +87,9 @@ Result<std::vector<const Migration*>> plan(const Records& records, const Migrate
     version = migration.version;
     const auto found = records.find({std::string(migration.module), migration.version});
     if (found == records.end()) {
-      pending.push_back(&migration);
+      // core comes first, the others stay in order.
+      const bool core = migration.module == "core";
+      pending.insert(core ? pending.begin() + cores++ : pending.end(), &migration);
     } else if (found->second.checksum != migration.checksum) {
       return fail(Code::kConflict,
                   "migration {} {} ({}) was applied with another text ({}… then, {}… now); use the "
@@ -102,9 +105,6 @@ Result<std::vector<const Migration*>> plan(const Records& records, const Migrate
                 "the database has version {} of {} and this program knows {}; use a newer coffer",
                 version, module, newest[module]);
   }
-  // core first; the others are already in order.
-  std::stable_partition(pending.begin(), pending.end(),
-                        [](const Migration* m) { return m->module == "core"; });
   return pending;
 }
 
@@ -124,9 +124,10 @@ Result<Applied> apply(Transaction& transaction, const Migration& migration) {
   TRY_IN(what, transaction.script(migration.text));
   const std::int64_t now_ms = TRY(transaction.value<std::int64_t>("SELECT coffer_now()"))
   .value();
-  TRY_IN(what, transaction.execute("INSERT INTO coffer_migrations VALUES ($1, $2, $3, $4, $5)",
-                                   {migration.module, migration.version, migration.name,
-                                    migration.checksum, now_ms}));
+  (void)TRY_IN(
+      what, transaction.execute(
+                "INSERT INTO coffer_migrations VALUES ($1, $2, $3, $4, $5)",
+                {migration.module, migration.version, migration.name, migration.checksum, now_ms}));
   log::info(
       "migrated",
       {{"module", migration.module}, {"version", migration.version}, {"name", migration.name}});
@@ -135,7 +136,7 @@ Result<Applied> apply(Transaction& transaction, const Migration& migration) {
 }
 
 Result<> write_identity(Transaction& transaction, const Identity& identity) {
-  TRY(
+  (void)TRY(
       transaction.execute("INSERT INTO coffer_identity(only_row, chain, network, genesis, format) "
                           "VALUES (1, $1, $2, $3, $4)",
                           {identity.chain, identity.network, identity.genesis, identity.format}));
@@ -153,7 +154,7 @@ Result<> check_references(Transaction& transaction) {
 
 Result<std::vector<Applied>> migrate_in(Transaction& transaction, const MigrateOptions& options) {
   if (transaction.dialect() == Dialect::kPostgres)
-    TRY(transaction.query("SELECT pg_advisory_xact_lock($1)", {kLock}));
+    (void)TRY(transaction.query("SELECT pg_advisory_xact_lock($1)", {kLock}));
   const auto identity = TRY(read_identity(transaction));
   TRY(check_identity(identity, options));
   const Records records = TRY(read_records(transaction));

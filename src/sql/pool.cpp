@@ -1,4 +1,4 @@
-#include "sql/pool.h"
+#include "sql/pool_impl.h"
 
 #include <chrono>
 

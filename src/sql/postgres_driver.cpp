@@ -68,10 +68,11 @@ Result<PgResult> PostgresDriver::check(PGresult* raw, std::string_view sql) {
     return result;
   Failure failure = failure_of(raw, sql);
   if (failure.trouble == Trouble::kLost) lost_ = true;
-  const char* state = PQresultErrorField(raw, PG_DIAG_SQLSTATE);
-  // A table was changed under a prepared statement ("cached plan must not change result type").
-  if (!prepared_.empty() && state != nullptr && std::string_view(state) == "0A000") {
-    lost_ = true;
+  // A table was changed under a prepared statement. The state ("feature not supported") says less
+  // than the place where the server noticed.
+  const char* place = PQresultErrorField(raw, PG_DIAG_SOURCE_FUNCTION);
+  if (place != nullptr && std::string_view(place) == "RevalidateCachedQuery") {
+    lost_ = true;  // a new connection has no old plans
     failure.trouble = Trouble::kTryAgain;
     failure.error.code = Code::kUnavailable;
     failure.error.retryable = true;
@@ -94,7 +95,7 @@ Result<PgResult> PostgresDriver::run_unnamed(const std::string& sql, const Param
 Result<std::string> PostgresDriver::prepare(const std::string& sql) {
   if (const auto found = prepared_.find(sql); found != prepared_.end()) return found->second;
   if (!pooled_ && prepared_.size() >= kMaxPrepared) {
-    TRY(run_simple("DEALLOCATE ALL"));
+    (void)TRY(run_simple("DEALLOCATE ALL"));
     prepared_.clear();
   }
   const std::string name = pooled_ ? "" : fmt::format("coffer_{}", ++names_);

@@ -90,7 +90,7 @@ Result<> backup(Database& database, const std::filesystem::path& to,
   // An open reading transaction keeps the pages of one moment, so that a writer does not make the
   // backup begin again.
   Transaction moment = TRY(begin_on(source, {.access = Access::kRead}));
-  TRY(moment.value<std::int64_t>("SELECT count(*) FROM sqlite_master"));
+  (void)TRY(moment.value<std::int64_t>("SELECT count(*) FROM sqlite_master"));
 
   Remover partial{to.string() + ".partial"};
   std::error_code ignored;

@@ -15,7 +15,7 @@ constexpr int kStepsBetweenChecks = 50'000;  // of SQLite's machine: under a mil
 // The file with a mode of ours: SQLite gives the same to -wal and -shm.
 Result<> make_private_file(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (file < 0) return fail(errno_error(errno, "cannot open the database " + path));
+  if (file < 0) return fail(errno_error(errno, "cannot open it"));
   ::close(file);
   return {};
 }
@@ -34,7 +34,7 @@ Result<> SqliteDriver::open(const std::string& path, bool create) {
   if (create)
     TRY(make_private_file(path));
   else if (::access(path.c_str(), F_OK) != 0)
-    return fail(errno_error(errno, "cannot open the database " + path));
+    return fail(errno_error(errno, "cannot open it"));
   const int rc =
       sqlite3_open_v2(path.c_str(), &db_,
                       SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);

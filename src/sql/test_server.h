@@ -23,7 +23,6 @@ namespace coffer::sql::test {
 struct ServerUser {
   uid_t uid = ::getuid();
   gid_t gid = ::getgid();
-  std::string name = "coffer";
 
   ServerUser() {
     if (::getuid() != 0) return;

@@ -15,7 +15,7 @@ COFFER_ON_EVERY_ENGINE(TransactionTest);
 TEST_P(TransactionTest, RollsBackWhole) {
   script("CREATE TABLE t(id BIGINT PRIMARY KEY)");
   const auto refused = db().run_transaction([](Transaction& t) -> Result<> {
-    TRY(t.execute("INSERT INTO t VALUES (1)"));
+    (void)TRY(t.execute("INSERT INTO t VALUES (1)"));
     return fail(Code::kNotFound, "the body's own error");
   });
   EXPECT_EQ(refused.error().code, Code::kNotFound);
@@ -36,7 +36,7 @@ TEST_P(TransactionTest, RollsBackWhole) {
 TEST_P(TransactionTest, AfterAFailedStatementThereIsOnlyRollback) {
   script("CREATE TABLE t(id BIGINT PRIMARY KEY)");
   const auto done = db().run_transaction([](Transaction& t) -> Result<> {
-    TRY(t.execute("INSERT INTO t VALUES (1)"));
+    (void)TRY(t.execute("INSERT INTO t VALUES (1)"));
     EXPECT_FALSE(t.execute("INSERT INTO t VALUES (1)"));
     const auto next = t.execute("INSERT INTO t VALUES (2)");
     EXPECT_EQ(next.error().code, Code::kConflict);
@@ -91,7 +91,7 @@ TEST_P(TransactionTest, ContendersAllSucceed) {
             [&](Transaction& t) -> Result<> {
               for (const int id : {first, 3 - first}) {
                 const auto old = TRY(t.value<std::int64_t>("SELECT n FROM t WHERE id = $1", {id}));
-                TRY(t.execute("UPDATE t SET n = $2 WHERE id = $1", {id, *old + 1}));
+                (void)TRY(t.execute("UPDATE t SET n = $2 WHERE id = $1", {id, *old + 1}));
               }
               return {};
             },
@@ -122,10 +122,10 @@ TEST_P(ServerTransactionTest, ADeadlockIsResolvedByAnotherAttempt) {
     bool told = false;
     return db().run_transaction([&](Transaction& t) -> Result<> {
       ++attempts;
-      TRY(t.execute("UPDATE t SET n = n + 1 WHERE id = $1", {which + 1}));
+      (void)TRY(t.execute("UPDATE t SET n = n + 1 WHERE id = $1", {which + 1}));
       if (!std::exchange(told, true)) has[which].set_value();
       other_has[which].wait();
-      TRY(t.execute("UPDATE t SET n = n + 1 WHERE id = $1", {2 - which}));
+      (void)TRY(t.execute("UPDATE t SET n = n + 1 WHERE id = $1", {2 - which}));
       return {};
     });
   };
@@ -167,7 +167,7 @@ TEST_P(TransactionTest, ARetryStartsFromNothing) {
   script("CREATE TABLE t(id BIGINT PRIMARY KEY)");
   int attempts = 0;
   const auto done = db().run_transaction([&](Transaction& t) -> Result<int> {
-    TRY(t.execute("INSERT INTO t VALUES ($1)", {++attempts}));
+    (void)TRY(t.execute("INSERT INTO t VALUES ($1)", {++attempts}));
     return fail(Code::kUnavailable, "not the database's trouble, but retryable");
   });
   EXPECT_FALSE(done);

@@ -50,6 +50,10 @@ Result<> check(const Params& params) {
     if (params[i].too_large())
       return fail(Code::kInvalidInput, "a number does not fit into 63 bits (parameter {})", i + 1);
     const auto* text = std::get_if<std::string_view>(&params[i].value());
+    const auto* bytes = std::get_if<ByteView>(&params[i].value());
+    const std::size_t size = text != nullptr ? text->size() : bytes != nullptr ? bytes->size() : 0;
+    if (size > kMaxValueBytes)
+      return fail(Code::kTooLarge, "a value has {} bytes (parameter {})", size, i + 1);
     if (text != nullptr && !is_text(*text))
       return fail(Code::kInvalidInput, "text is not UTF-8 or holds a NUL (parameter {})", i + 1);
   }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/strong.h"
 
 namespace coffer::sql {
 
@@ -40,6 +41,8 @@ class Param {
   Param(const Bytes& v) : value_(ByteView(v)) {}  // NOLINT(google-explicit-constructor)
   template <std::size_t N, typename Tag>
   Param(const FixedBytes<N, Tag>& v) : value_(v.view()) {}  // NOLINT
+  template <typename Tag>
+  Param(StrongU64<Tag> v) : Param(v.value) {}  // NOLINT(google-explicit-constructor)
   template <typename T>
   Param(const std::optional<T>& v)  // NOLINT(google-explicit-constructor)
       : Param(v ? Param(*v) : Param(nullptr)) {}
@@ -69,9 +72,10 @@ class Params {
 };
 
 inline constexpr std::size_t kMaxParams = 256;
+inline constexpr std::size_t kMaxValueBytes = 512u << 20;  // both engines end below a gigabyte
 
 // Errors: kInvalidInput for text that is no UTF-8 or holds a NUL, for an integer out of range;
-// kInternal for too many.
+// kTooLarge for a value above kMaxValueBytes, kInternal for too many parameters.
 Result<> check(const Params& params);
 
 // One field of the current row, as the database gave it.
