@@ -1,0 +1,136 @@
+#include "sql/database.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <thread>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "sql/impl.h"
+#include "sql/pool_impl.h"
+
+namespace coffer::sql {
+namespace {
+
+constexpr std::int64_t kFirstPauseMs = 4, kLongestPauseMs = 500;
+
+void sleep_ms(std::int64_t ms) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+}
+
+}  // namespace
+
+struct Database::Impl {
+  Location location;
+  std::unique_ptr<Pool> readers;  // on PostgreSQL for everything
+  std::unique_ptr<Pool> writer;   // SQLite has one, so that threads queue here and not on its lock
+  std::mutex rng_mutex;
+  Rng rng{0};
+  std::atomic<std::uint64_t> retries{0};
+
+  Pool& pool(Access access) { return access == Access::kWrite && writer ? *writer : *readers; }
+
+  // Doubles from attempt to attempt; the upper half is random, so that two that met do not meet
+  // again.
+  std::int64_t pause_after(int attempt) {
+    const std::int64_t most = std::min(kLongestPauseMs, kFirstPauseMs << std::min(attempt, 10));
+    std::lock_guard lock(rng_mutex);
+    return static_cast<std::int64_t>(
+        rng.between(static_cast<std::uint64_t>(most / 2), static_cast<std::uint64_t>(most)));
+  }
+};
+
+Database::Database(DatabaseOptions options, std::unique_ptr<Impl> impl)
+    : options_(std::move(options)), impl_(std::move(impl)) {}
+Database::~Database() = default;
+
+Result<std::unique_ptr<Database>> Database::open(DatabaseOptions options) {
+  if (options.max_connections == 0)
+    return fail(Code::kUsage, "a database needs one connection at least");
+  auto impl = std::make_unique<Impl>();
+  impl->location = TRY(parse_location(options.location));
+  impl->rng = Rng(options.seed != 0 ? options.seed : random_seed());
+  if (!options.pause) options.pause = sleep_ms;
+  std::unique_ptr<Database> database(new Database(std::move(options), std::move(impl)));
+  Impl& made = *database->impl_;
+  const DatabaseOptions& kept = database->options_;
+  const auto opener = [&made, &kept](Access access) {
+    return [&made, &kept, access] { return open_driver(made.location, kept, access); };
+  };
+  made.readers =
+      std::make_unique<Pool>(kept.max_connections, kept.pool_timeout_ms, opener(Access::kRead));
+  if (made.location.dialect == Dialect::kSqlite)
+    made.writer = std::make_unique<Pool>(1, kept.pool_timeout_ms, opener(Access::kWrite));
+  // The writer first: it makes the file.
+  TRY(database->acquire(Access::kWrite));
+  return database;
+}
+
+Dialect Database::dialect() const {
+  return impl_->location.dialect;
+}
+const std::string& Database::name() const {
+  return impl_->location.name;
+}
+
+Result<Connection> Database::acquire(Access access) {
+  Pool& pool = impl_->pool(access);
+  return Connection(&pool, TRY_IN(name(), pool.acquire()));
+}
+
+Database::Stats Database::stats() const {
+  Stats stats{impl_->readers->open(), impl_->readers->idle(), impl_->retries};
+  if (impl_->writer) {
+    stats.open += impl_->writer->open();
+    stats.idle += impl_->writer->idle();
+  }
+  return stats;
+}
+
+Result<> Database::attempt_transaction(const TransactionOptions& options,
+                                       const std::function<Result<>(Transaction&)>& body) {
+  // One attempt; `trouble` says what the database made of it.
+  const auto once = [&](Trouble& trouble) -> Result<> {
+    auto connection = acquire(options.access);
+    if (!connection) {
+      const Error& error = connection.error();
+      if (error.code == Code::kUnavailable && error.retryable) trouble = Trouble::kLost;
+      return fail(std::move(connection).error());
+    }
+    Driver& driver = *connection->owned_;
+    const auto done = [&]() -> Result<> {
+      Transaction transaction = TRY(connection->begin(options));
+      TRY(body(transaction));
+      if (!driver.in_transaction()) return {};  // body has ended it itself
+      return transaction.commit();
+    }();
+    trouble = driver.trouble();
+    return done;
+  };
+
+  const std::int64_t start_ms = system_clock().steady_ms();
+  for (int attempt = 1;; ++attempt) {
+    Trouble trouble = Trouble::kNone;
+    auto done = once(trouble);
+    if (done) return done;
+    if (trouble == Trouble::kLost || trouble == Trouble::kUnknownOutcome)
+      impl_->pool(options.access).drop_idle();
+    const bool again = trouble == Trouble::kTryAgain || trouble == Trouble::kLost ||
+                       (trouble == Trouble::kUnknownOutcome && options.idempotent);
+    if (!again) return done;
+    if (attempt >= options.max_attempts ||
+        system_clock().steady_ms() - start_ms >= options.give_up_after_ms) {
+      done.error().message += fmt::format(" (gave up after {} attempts)", attempt);
+      return done;
+    }
+    impl_->retries.fetch_add(1, std::memory_order_relaxed);
+    const std::int64_t pause_ms = impl_->pause_after(attempt);
+    log::debug("transaction again",
+               {{"attempt", attempt}, {"pause_ms", pause_ms}, {"why", done.error().message}});
+    options_.pause(pause_ms);
+  }
+}
+
+}  // namespace coffer::sql

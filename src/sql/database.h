@@ -1,0 +1,89 @@
+// A database, SQLite or PostgreSQL, with its pool of connections and transactions that try again.
+// Invariant: a transaction is committed once. It is tried again only while it is certain that it
+// was not committed, or if the caller says that doing it twice is the same as once.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+
+#include "base/clock.h"
+#include "sql/connection.h"
+
+namespace coffer::sql {
+
+// Whether a pooler such as PgBouncer in transaction mode stands before PostgreSQL: there are no
+// named statements and no settings of a session then.
+enum class Pooling : std::uint8_t { kDetect, kDirect, kPooled };
+
+struct DatabaseOptions {
+  // sqlite:PATH, or PostgreSQL's own forms: postgres://user@host/name or "host=… dbname=…". There
+  // pooled=true|false may be among the parameters, and means Pooling.
+  std::string location;
+  std::size_t max_connections = 8;  // on SQLite readers; there is one writer more
+  int pool_timeout_ms = 5'000;      // waiting for a free connection
+  int lock_timeout_ms = 5'000;      // waiting for another transaction
+  int statement_timeout_ms = 60'000;
+  int connect_timeout_s = 5;      // PostgreSQL
+  bool create_if_missing = true;  // SQLite
+  Pooling pooling = Pooling::kDetect;
+  // What coffer_now() says (W8): without one the database's own clock. For tests.
+  const Clock* clock = nullptr;
+  // Between attempts. The seed makes the pauses repeatable; 0 takes one from the system.
+  std::uint64_t seed = 0;
+  std::function<void(std::int64_t ms)> pause;  // sleeps unless given
+};
+
+class Database {
+ public:
+  // Connects once, so that a wrong location is noticed. Errors: kUsage for a location that is none,
+  // kNotFound, kUnavailable, kUnauthorized, kCorrupt for a file that is no database.
+  static Result<std::unique_ptr<Database>> open(DatabaseOptions options);
+  ~Database();  // every connection must be back
+
+  Dialect dialect() const;
+  // Where it is, without secrets: for messages.
+  const std::string& name() const;
+  const DatabaseOptions& options() const { return options_; }
+
+  // A connection, after waiting for one. Thread-safe. Errors: kTimeout if none is free in time,
+  // and those of open().
+  Result<Connection> acquire(Access access = Access::kRead);
+
+  // Calls body in a transaction and commits, unless it returns an error. When the database asks for
+  // another attempt (busy, serialization failure, deadlock, connection lost before the commit), all
+  // of it is done again: body must have no effect but on the transaction. Thread-safe. Returns what
+  // body returns. Errors: body's, acquire's, commit's; after the last attempt the last one,
+  // retryable.
+  template <typename Body>
+  auto run_transaction(Body&& body, const TransactionOptions& options = {})
+      -> std::invoke_result_t<Body&, Transaction&> {
+    using Answer = std::invoke_result_t<Body&, Transaction&>;
+    std::optional<Answer> answer;
+    auto done = attempt_transaction(options, [&](Transaction& transaction) -> Result<> {
+      answer.emplace(body(transaction));
+      if (!*answer) return std::unexpected(answer->error());
+      return {};
+    });
+    if (!done) return std::unexpected(std::move(done).error());
+    return *std::move(answer);
+  }
+
+  struct Stats {
+    std::size_t open = 0, idle = 0;
+    std::uint64_t retries = 0;  // attempts after the first
+  };
+  Stats stats() const;  // thread-safe
+
+ private:
+  struct Impl;
+  Database(DatabaseOptions options, std::unique_ptr<Impl> impl);
+  Result<> attempt_transaction(const TransactionOptions& options,
+                               const std::function<Result<>(Transaction&)>& body);
+
+  DatabaseOptions options_;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace coffer::sql

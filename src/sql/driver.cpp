@@ -1,0 +1,65 @@
+// What both engines' drivers share: the state of the current transaction.
+#include <algorithm>
+
+#include "base/check.h"
+#include "sql/impl.h"
+
+namespace coffer::sql {
+
+Result<> Driver::ready() const {
+  if (batch_open_) return fail(Code::kInternal, "a batch is open on this connection");
+  if (in_transaction_ && trouble_ != Trouble::kNone) return fail(failure_);
+  return {};
+}
+
+Result<> Driver::begin_transaction(const TransactionOptions& options) {
+  CHECK(!in_transaction_);
+  trouble_ = Trouble::kNone;
+  in_transaction_ = true;
+  auto begun = begin(options);
+  if (!begun) in_transaction_ = false;
+  return begun;
+}
+
+Result<> Driver::commit_transaction() {
+  if (auto can = ready(); !can) {
+    if (!batch_open_) rollback_transaction();
+    return can;
+  }
+  auto committed = commit();
+  in_transaction_ = false;
+  return committed;
+}
+
+void Driver::rollback_transaction() {
+  rollback();
+  in_transaction_ = false;
+}
+
+std::unexpected<Error> Driver::failed(Failure failure) {
+  if (trouble_ == Trouble::kNone) failure_ = failure.error;
+  trouble_ = std::max(trouble_, failure.trouble);
+  return fail(std::move(failure.error));
+}
+
+Result<std::unique_ptr<Driver>> open_driver(const Location& location,
+                                            const DatabaseOptions& options, Access access) {
+  return location.dialect == Dialect::kSqlite ? open_sqlite(location, options, access)
+                                              : open_postgres(location, options);
+}
+
+std::string one_line(std::string_view text) {
+  std::string line(text.substr(0, text.find('\n')));
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+  return line;
+}
+
+std::string brief(std::string_view sql) {
+  constexpr std::size_t kMost = 80;
+  std::string text(sql.substr(0, kMost));
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return sql.size() > kMost ? text + "…" : text;
+}
+
+}  // namespace coffer::sql

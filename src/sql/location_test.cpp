@@ -1,0 +1,67 @@
+#include <gtest/gtest.h>
+
+#include "sql/impl.h"
+
+namespace coffer::sql {
+namespace {
+
+TEST(Location, SqliteIsAPath) {
+  const auto location = parse_location("sqlite:dir/a.db").value();
+  EXPECT_EQ(location.dialect, Dialect::kSqlite);
+  EXPECT_EQ(location.target, "dir/a.db");
+  EXPECT_EQ(location.name, "sqlite:dir/a.db");
+}
+
+TEST(Location, PostgresWithAndWithoutOurOwnParameter) {
+  struct Case {
+    std::string_view text, target, name;
+    Pooling pooling;
+  };
+  const Case cases[] = {
+      {"postgres://me:secret@db:5433/coffer", "postgres://me:secret@db:5433/coffer",
+       "postgres://me@db:5433/coffer", Pooling::kDetect},
+      {"postgresql://db/coffer?pooled=true", "postgresql://db/coffer", "postgres://db/coffer",
+       Pooling::kPooled},
+      {"postgres://db/coffer?pooled=false&sslmode=require", "postgres://db/coffer?sslmode=require",
+       "postgres://db/coffer", Pooling::kDirect},
+      {"postgres://db/coffer?sslmode=require&pooled=true&application_name=x",
+       "postgres://db/coffer?sslmode=require&application_name=x", "postgres://db/coffer",
+       Pooling::kPooled},
+      {"host=/run/pg dbname=coffer password=secret pooled=true",
+       "host=/run/pg dbname=coffer password=secret", "postgres:///run/pg/coffer", Pooling::kPooled},
+      {"pooled=false host=db", "host=db", "postgres://db/", Pooling::kDirect},
+  };
+  for (const Case& c : cases) {
+    const auto location = parse_location(c.text);
+    ASSERT_TRUE(location) << c.text << location.error().message;
+    EXPECT_EQ(location->dialect, Dialect::kPostgres);
+    EXPECT_EQ(location->target, c.target);
+    EXPECT_EQ(location->name, c.name);
+    EXPECT_EQ(location->pooling, c.pooling) << c.text;
+  }
+}
+
+TEST(Location, WrongOnesAreUsageErrorsWithoutSecrets) {
+  for (const std::string_view text :
+       {"", "sqlite:", "sqlite::memory:", "coffer.db", "mysql://me:secret@db/x",
+        "postgres://db/x?pooled=maybe", "postgres://db/x?colour=secret", "host=db colour=secret"}) {
+    const auto location = parse_location(text);
+    ASSERT_FALSE(location) << text;
+    EXPECT_EQ(location.error().code, Code::kUsage);
+    EXPECT_EQ(location.error().message.find("secret"), std::string::npos);
+  }
+}
+
+// Entries that no test can provoke on a real server.
+TEST(Errors, RareStates) {
+  EXPECT_EQ(postgres_failure("53100", "x", "").error.code, Code::kUnavailable);
+  EXPECT_EQ(postgres_failure("53100", "x", "").trouble, Trouble::kFailed);
+  EXPECT_EQ(postgres_failure("XX001", "x", "").error.code, Code::kCorrupt);
+  EXPECT_EQ(postgres_failure("25006", "x", "").trouble, Trouble::kLost);
+  EXPECT_EQ(postgres_failure("57P03", "x", "").trouble, Trouble::kLost);
+  EXPECT_EQ(postgres_failure("99999", "a\nb", "SELECT").error.message,
+            "postgres: a; this is a bug, in: SELECT");
+}
+
+}  // namespace
+}  // namespace coffer::sql

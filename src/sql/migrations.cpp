@@ -1,0 +1,205 @@
+#include "sql/migrations.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/log.h"
+#include "sql/impl.h"
+
+namespace coffer::sql {
+namespace {
+
+constexpr int kWaitForOthersMs = 10 * 60 * 1000;
+// Any number that nobody else uses: "coffer" in ASCII.
+constexpr std::int64_t kLock = 0x636f66666572;
+
+struct Record {
+  Applied applied;
+  std::string checksum;
+};
+using Records = std::map<std::pair<std::string, int>, Record>;
+
+bool is_wanted(const MigrateOptions& options, std::string_view module) {
+  return module == "core" ||
+         std::find(options.modules.begin(), options.modules.end(), module) != options.modules.end();
+}
+
+Result<bool> has_table(Session& session, std::string_view name) {
+  const std::string_view sql =
+      session.dialect() == Dialect::kSqlite
+          ? "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = $1"
+          : "SELECT count(*) FROM pg_class WHERE oid = to_regclass($1)";
+  return TRY(session.value<std::int64_t>(sql, {name}))
+  .value_or(0) > 0;
+}
+
+Result<Records> read_records(Session& session) {
+  Records records;
+  if (!TRY(has_table(session, "coffer_migrations"))) return records;
+  Rows rows = TRY(session.query(
+      "SELECT module, version, name, checksum, applied_at_ms FROM coffer_migrations"));
+  while (TRY(rows.next())) {
+    Record record {
+      {
+        TRY(rows.get<std::string>(0))
+        , TRY(rows.get<int>(1))
+        , TRY(rows.get<std::string>(2))
+        , TRY(rows.get<std::int64_t>(4))
+      }
+      , TRY(rows.get<std::string>(3))
+    };
+    const auto key = std::pair(record.applied.module, record.applied.version);
+    records.emplace(key, std::move(record));
+  }
+  return records;
+}
+
+Result<std::optional<Identity>> read_identity(Session& session) {
+  if (!TRY(has_table(session, "coffer_identity"))) return std::nullopt;
+  auto row = TRY((session.one<std::string, std::string, Hash256, std::int64_t>(
+      "SELECT chain, network, genesis, format FROM coffer_identity")));
+  if (!row) return std::nullopt;
+  return std::make_from_tuple<Identity>(std::move(*row));
+}
+
+Result<> check_identity(const std::optional<Identity>& found, const MigrateOptions& options) {
+  if (!found || !options.identity || *found == *options.identity) return {};
+  const auto text = [](const Identity& identity) {
+    return fmt::format("{} {} (genesis {}…, format {})", identity.chain, identity.network,
+                       identity.genesis.hex().substr(0, 16), identity.format);
+  };
+  return fail(Code::kConflict, "the database belongs to {}, not to {}; choose another database",
+              text(*found), text(*options.identity));
+}
+
+// What is left to apply, after a look at what is there.
+Result<std::vector<const Migration*>> plan(const Records& records, const MigrateOptions& options,
+                                           Dialect dialect) {
+  std::vector<const Migration*> pending;
+  std::ptrdiff_t cores = 0;
+  std::map<std::string, int, std::less<>> newest;
+  for (const Migration& migration : options.known) {
+    if (migration.dialect != dialect || !is_wanted(options, migration.module)) continue;
+    int& version = newest[std::string(migration.module)];
+    if (migration.version != version + 1)
+      return fail(Code::kInternal, "migration {} {} follows {}", migration.module,
+                  migration.version, version);
+    version = migration.version;
+    const auto found = records.find({std::string(migration.module), migration.version});
+    if (found == records.end()) {
+      // core comes first, the others stay in order.
+      const bool core = migration.module == "core";
+      pending.insert(core ? pending.begin() + cores++ : pending.end(), &migration);
+    } else if (found->second.checksum != migration.checksum) {
+      return fail(Code::kConflict,
+                  "migration {} {} ({}) was applied with another text ({}… then, {}… now); use the "
+                  "program that made this database, or a release",
+                  migration.module, migration.version, migration.name,
+                  found->second.checksum.substr(0, 12), migration.checksum.substr(0, 12));
+    }
+  }
+  for (const auto& [key, record] : records) {
+    const auto& [module, version] = key;
+    if (!is_wanted(options, module) || version <= newest[module]) continue;
+    return fail(Code::kConflict,
+                "the database has version {} of {} and this program knows {}; use a newer coffer",
+                version, module, newest[module]);
+  }
+  return pending;
+}
+
+Result<> create_table(Transaction& transaction) {
+  const bool sqlite = transaction.dialect() == Dialect::kSqlite;
+  const std::string_view integer = sqlite ? "INTEGER" : "BIGINT";
+  return transaction.script(fmt::format(
+      "CREATE TABLE IF NOT EXISTS coffer_migrations (module TEXT NOT NULL, version {0} NOT NULL, "
+      "name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at_ms {0} NOT NULL, "
+      "PRIMARY KEY (module, version)){1}",
+      integer, sqlite ? " STRICT" : ""));
+}
+
+Result<Applied> apply(Transaction& transaction, const Migration& migration) {
+  const std::string what =
+      fmt::format("migration {} {} ({})", migration.module, migration.version, migration.name);
+  TRY_IN(what, transaction.script(migration.text));
+  const std::int64_t now_ms = TRY(transaction.value<std::int64_t>("SELECT coffer_now()"))
+  .value();
+  (void)TRY_IN(
+      what, transaction.execute(
+                "INSERT INTO coffer_migrations VALUES ($1, $2, $3, $4, $5)",
+                {migration.module, migration.version, migration.name, migration.checksum, now_ms}));
+  log::info(
+      "migrated",
+      {{"module", migration.module}, {"version", migration.version}, {"name", migration.name}});
+  return Applied{std::string(migration.module), migration.version, std::string(migration.name),
+                 now_ms};
+}
+
+Result<> write_identity(Transaction& transaction, const Identity& identity) {
+  (void)TRY(
+      transaction.execute("INSERT INTO coffer_identity(only_row, chain, network, genesis, format) "
+                          "VALUES (1, $1, $2, $3, $4)",
+                          {identity.chain, identity.network, identity.genesis, identity.format}));
+  return {};
+}
+
+// Rebuilding a table breaks references for a moment; at the end they must be whole.
+Result<> check_references(Transaction& transaction) {
+  if (transaction.dialect() != Dialect::kSqlite) return {};
+  Rows broken = TRY(transaction.query("PRAGMA foreign_key_check"));
+  if (!TRY(broken.next())) return {};
+  return fail(Code::kInternal, "after the migrations a row of {} refers to nothing",
+              TRY(broken.get<std::string>(0)));
+}
+
+Result<std::vector<Applied>> migrate_in(Transaction& transaction, const MigrateOptions& options) {
+  if (transaction.dialect() == Dialect::kPostgres)
+    (void)TRY(transaction.query("SELECT pg_advisory_xact_lock($1)", {kLock}));
+  const auto identity = TRY(read_identity(transaction));
+  TRY(check_identity(identity, options));
+  const Records records = TRY(read_records(transaction));
+  const auto pending = TRY(plan(records, options, transaction.dialect()));
+  std::vector<Applied> applied;
+  if (!pending.empty()) TRY(create_table(transaction));
+  for (const Migration* migration : pending) applied.push_back(TRY(apply(transaction, *migration)));
+  if (!identity && options.identity) TRY(write_identity(transaction, *options.identity));
+  if (!pending.empty()) TRY(check_references(transaction));
+  return applied;
+}
+
+}  // namespace
+
+Result<std::vector<Applied>> migrate(Database& database, const MigrateOptions& options) {
+  // A connection of its own, with settings that only fit here.
+  DatabaseOptions patient = database.options();
+  patient.lock_timeout_ms = kWaitForOthersMs;
+  patient.statement_timeout_ms = 0;
+  const Location location = TRY(parse_location(patient.location));
+  const auto driver = TRY_IN(location.name, open_driver(location, patient, Access::kWrite));
+  if (location.dialect == Dialect::kSqlite) TRY(driver->script("PRAGMA foreign_keys=OFF"));
+  Transaction transaction = TRY(begin_on(*driver, {}));
+  auto applied = TRY_IN(location.name, migrate_in(transaction, options));
+  TRY_IN(location.name, transaction.commit());
+  for (const Applied& one : applied)
+    log::info("migrated", {{"module", one.module}, {"version", one.version}, {"name", one.name}});
+  return applied;
+}
+
+Result<MigrationStatus> migration_status(Database& database, const MigrateOptions& options) {
+  return database.run_transaction(
+      [&](Transaction& transaction) -> Result<MigrationStatus> {
+        MigrationStatus status;
+        status.identity = TRY(read_identity(transaction));
+        TRY(check_identity(status.identity, options));
+        const Records records = TRY(read_records(transaction));
+        const auto pending = TRY(plan(records, options, transaction.dialect()));
+        for (const Migration* migration : pending)
+          status.pending.push_back(
+              fmt::format("{} {} {}", migration->module, migration->version, migration->name));
+        for (const auto& [key, record] : records) status.applied.push_back(record.applied);
+        return status;
+      },
+      {.access = Access::kRead});
+}
+
+}  // namespace coffer::sql

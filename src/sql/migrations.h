@@ -1,0 +1,64 @@
+// Versioned changes of the schema, compiled in: migrations/MODULE/DIALECT/NNNN_name.sql.
+// Invariant: what is applied is recorded with its checksum in coffer_migrations, in the transaction
+// that applied it; two programs that start at once apply it once.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sql/database.h"
+
+namespace coffer::sql {
+
+struct Migration {
+  std::string_view module;
+  Dialect dialect;
+  int version;  // from 1, without gaps in a module
+  std::string_view name;
+  std::string_view checksum;  // SHA-256 of the text in hex
+  std::string_view text;
+};
+
+// All that this program knows, by module, dialect and version. `core` is a part of every database.
+std::span<const Migration> embedded_migrations();
+
+// Whose data a database holds (E5).
+struct Identity {
+  std::string chain, network;
+  Hash256 genesis;
+  std::int64_t format = 1;
+  friend bool operator==(const Identity&, const Identity&) = default;
+};
+
+struct MigrateOptions {
+  std::vector<std::string> modules;  // besides core
+  std::optional<Identity> identity;  // written into a new database, compared with an old one
+  std::span<const Migration> known = embedded_migrations();
+};
+
+struct Applied {
+  std::string module;
+  int version = 0;
+  std::string name;
+  std::int64_t at_ms = 0;
+};
+
+// Brings the database up to date, in one transaction under a lock, and returns what it applied. The
+// identity is compared before anything else. Thread-safe, and safe beside other processes. Errors:
+// kConflict if the database belongs to another network, is newer than this program, or an applied
+// migration has another text now; those of statements. After an error nothing has changed.
+Result<std::vector<Applied>> migrate(Database& database, const MigrateOptions& options);
+
+struct MigrationStatus {
+  std::vector<Applied> applied;      // in order of module and version
+  std::vector<std::string> pending;  // "wallet 3 leases"
+  std::optional<Identity> identity;
+};
+
+// Changes nothing. Errors: as of migrate().
+Result<MigrationStatus> migration_status(Database& database, const MigrateOptions& options);
+
+}  // namespace coffer::sql

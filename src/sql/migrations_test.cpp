@@ -1,0 +1,202 @@
+#include "sql/migrations.h"
+
+#include <thread>
+
+#include "sql/test_engines.h"
+
+namespace coffer::sql::test {
+namespace {
+
+// A module of three versions as seen by programs of different age.
+class MigrationsTest : public EngineTest {
+ protected:
+  void SetUp() override {
+    EngineTest::SetUp();
+    for (const auto& migration : embedded_migrations())
+      if (migration.module == "core") known_.push_back(migration);
+    for (const auto dialect : {Dialect::kSqlite, Dialect::kPostgres}) {
+      known_.push_back({"toy", dialect, 1, "first", "1111", "CREATE TABLE toy(id BIGINT)"});
+      if (dialect == Dialect::kSqlite) known_.back().text = "CREATE TABLE toy(id INTEGER) STRICT";
+      known_.push_back({"toy", dialect, 2, "second", "2222",
+                        "INSERT INTO toy VALUES (1); INSERT INTO toy VALUES (2)"});
+      known_.push_back({"toy", dialect, 3, "third", "3333", "INSERT INTO toy VALUES (3)"});
+    }
+  }
+  // The program that knows versions up to this one.
+  MigrateOptions of_version(int version) {
+    kept_.clear();
+    for (const auto& migration : known_)
+      if (migration.module != "toy" || migration.version <= version) kept_.push_back(migration);
+    return {.modules = {"toy"}, .identity = std::nullopt, .known = kept_};
+  }
+  static Identity identity() {
+    Identity identity{"bitcoin", "regtest", {}, 1};
+    identity.genesis.fill(7);
+    return identity;
+  }
+
+  std::vector<Migration> known_, kept_;
+};
+COFFER_ON_EVERY_ENGINE(MigrationsTest);
+
+TEST_P(MigrationsTest, AFreshDatabase) {
+  const auto before = migration_status(db(), of_version(3));
+  ASSERT_TRUE(before) << before.error().message;
+  EXPECT_EQ(before->pending.size(), 4u);
+  EXPECT_EQ(before->pending[1], "toy 1 first");
+  EXPECT_EQ(before->identity, std::nullopt);
+  const auto applied = migrate(db(), of_version(3));
+  ASSERT_TRUE(applied) << applied.error().message;
+  ASSERT_EQ(applied->size(), 4u);
+  EXPECT_EQ(applied->at(0).module, "core");
+  EXPECT_EQ(number("SELECT count(*) FROM toy"), 3);
+  const auto after = migration_status(db(), of_version(3)).value();
+  EXPECT_TRUE(after.pending.empty());
+  ASSERT_EQ(after.applied.size(), 4u);
+  EXPECT_EQ(after.applied[3].name, "third");
+  EXPECT_NEAR(static_cast<double>(after.applied[3].at_ms),
+              static_cast<double>(system_clock().unix_ms()), 60'000);
+  EXPECT_TRUE(migrate(db(), of_version(3))->empty());
+  EXPECT_EQ(number("SELECT count(*) FROM toy"), 3);
+}
+
+TEST_P(MigrationsTest, AnUpgradeAppliesTheRest) {
+  ASSERT_TRUE(migrate(db(), of_version(1)));
+  EXPECT_EQ(number("SELECT count(*) FROM toy"), 0);
+  const auto applied = migrate(db(), of_version(3)).value();
+  ASSERT_EQ(applied.size(), 2u);
+  EXPECT_EQ(applied[0].version, 2);
+  EXPECT_EQ(number("SELECT count(*) FROM toy"), 3);
+}
+
+TEST_P(MigrationsTest, ANewerDatabaseIsRefused) {
+  ASSERT_TRUE(migrate(db(), of_version(3)));
+  for (const auto& refused :
+       {migrate(db(), of_version(2)).error(), migration_status(db(), of_version(2)).error()}) {
+    EXPECT_EQ(refused.code, Code::kConflict);
+    EXPECT_NE(refused.message.find("has version 3 of toy and this program knows 2; use a newer"),
+              std::string::npos)
+        << refused.message;
+    expect_one_line(refused);
+  }
+}
+
+TEST_P(MigrationsTest, AChangedTextIsRefused) {
+  ASSERT_TRUE(migrate(db(), of_version(2)));
+  auto options = of_version(3);
+  for (auto& migration : kept_)
+    if (migration.module == "toy" && migration.version == 2) migration.checksum = "9999";
+  const auto refused = migrate(db(), options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kConflict);
+  EXPECT_NE(refused.error().message.find("toy 2 (second) was applied with another text"),
+            std::string::npos)
+      << refused.error().message;
+  EXPECT_EQ(number("SELECT count(*) FROM toy"), 2);
+}
+
+TEST_P(MigrationsTest, AFailureLeavesNothing) {
+  auto options = of_version(3);
+  for (auto& migration : kept_)
+    if (migration.version == 3)
+      migration.text = "INSERT INTO toy VALUES (3); INSERT INTO gone VALUES (1)";
+  const auto refused = migrate(db(), options);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("migration toy 3 (third)"), std::string::npos);
+  EXPECT_TRUE(migration_status(db(), of_version(3))->applied.empty());
+  EXPECT_EQ(migrate(db(), of_version(3))->size(), 4u);
+}
+
+TEST_P(MigrationsTest, ADatabaseBelongsToOneNetwork) {
+  auto options = of_version(1);
+  options.identity = identity();
+  ASSERT_TRUE(migrate(db(), options));
+  ASSERT_TRUE(migrate(db(), options));
+  EXPECT_EQ(migration_status(db(), options)->identity, identity());
+
+  options = of_version(3);
+  options.identity = identity();
+  options.identity->network = "mainnet";
+  const auto refused = migrate(db(), options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kConflict);
+  EXPECT_NE(refused.error().message.find("belongs to bitcoin regtest"), std::string::npos);
+  EXPECT_NE(refused.error().message.find("not to bitcoin mainnet"), std::string::npos);
+  expect_one_line(refused.error());
+  EXPECT_EQ(number("SELECT count(*) FROM toy"), 0);  // nothing was applied
+  EXPECT_EQ(execute("UPDATE coffer_identity SET network = 'mainnet'").error().code,
+            Code::kConflict);
+}
+
+TEST_P(MigrationsTest, TwoProcessesAtOnce) {
+  const auto options = of_version(3);
+  // Forked before this process has connections or threads of its own.
+  int ready[2], go[2];
+  ASSERT_EQ(::pipe(ready) + ::pipe(go), 0);
+  constexpr int kProcesses = 4;
+  std::vector<pid_t> children;
+  for (int i = 0; i < kProcesses; ++i) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      char byte = 0;
+      const bool told = ::write(ready[1], &byte, 1) == 1 && ::read(go[0], &byte, 1) == 1;
+      const auto database = Database::open(options_);
+      const auto applied = database ? migrate(**database, options) : fail(database.error());
+      ::_exit(!told || !applied ? 100 : static_cast<int>(applied->size()));
+    }
+    children.push_back(child);
+  }
+  char bytes[kProcesses] = {};
+  for (int i = 0; i < kProcesses; ++i) ASSERT_EQ(::read(ready[0], bytes, 1), 1);
+  ASSERT_EQ(::write(go[1], bytes, kProcesses), kProcesses);
+  int applied = 0;
+  for (const pid_t child : children) {
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_NE(WEXITSTATUS(status), 100);
+    applied += WEXITSTATUS(status);
+  }
+  for (const int fd : {ready[0], ready[1], go[0], go[1]}) ::close(fd);
+  EXPECT_EQ(applied, 4);
+  EXPECT_EQ(number("SELECT count(*) FROM toy"), 3);
+}
+
+// SQLite changes a table by making a new one, which breaks references for a moment.
+TEST(SqliteMigrations, MayRebuildATableThatOthersReferTo) {
+  const TempDir dir;
+  DatabaseOptions options;
+  options.location = "sqlite:" + (dir.path() / "a.db").string();
+  const auto database = Database::open(options).value();
+  std::vector<Migration> known(embedded_migrations().begin(), embedded_migrations().end());
+  std::erase_if(known, [](const Migration& m) { return m.module != "core"; });
+  known.push_back({"toy", Dialect::kSqlite, 1, "a", "1",
+                   "CREATE TABLE p(id INTEGER PRIMARY KEY) STRICT;"
+                   "CREATE TABLE c(p INTEGER REFERENCES p(id)) STRICT;"
+                   "INSERT INTO p VALUES (1); INSERT INTO c VALUES (1)"});
+  known.push_back(
+      {"toy", Dialect::kSqlite, 2, "b", "2",
+       "CREATE TABLE p2(id INTEGER PRIMARY KEY, x TEXT) STRICT;"
+       "INSERT INTO p2(id) SELECT id FROM p; DROP TABLE p; ALTER TABLE p2 RENAME TO p"});
+  EXPECT_EQ(migrate(*database, {.modules = {"toy"}, .identity = {}, .known = known})->size(), 3u);
+  known.push_back({"toy", Dialect::kSqlite, 3, "c", "3", "DELETE FROM p"});
+  const auto refused = migrate(*database, {.modules = {"toy"}, .identity = {}, .known = known});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("a row of c refers to nothing"), std::string::npos);
+}
+
+TEST(EmbeddedMigrations, AreTheSameVersionsInBothDialects) {
+  std::vector<std::pair<std::string_view, int>> sqlite, postgres;
+  for (const auto& migration : embedded_migrations()) {
+    EXPECT_EQ(migration.checksum.size(), 64u);
+    EXPECT_FALSE(migration.text.empty());
+    (migration.dialect == Dialect::kSqlite ? sqlite : postgres)
+        .emplace_back(migration.module, migration.version);
+  }
+  EXPECT_EQ(sqlite, postgres);
+  EXPECT_FALSE(sqlite.empty());
+}
+
+}  // namespace
+}  // namespace coffer::sql::test

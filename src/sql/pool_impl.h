@@ -1,0 +1,42 @@
+// Connections that wait for work: at most so many, made when needed, dropped when broken.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/result.h"
+
+namespace coffer::sql {
+
+class Driver;
+
+// Thread-safe.
+class Pool {
+ public:
+  using Opener = std::function<Result<std::unique_ptr<Driver>>()>;
+  Pool(std::size_t max, int timeout_ms, Opener opener);
+  ~Pool();
+
+  // An idle connection or a new one; waits while all are in use. Errors: kTimeout, the opener's.
+  Result<std::unique_ptr<Driver>> acquire();
+  void release(std::unique_ptr<Driver> driver);
+  // After one connection was lost the others are probably gone too.
+  void drop_idle();
+
+  std::size_t open() const;
+  std::size_t idle() const;
+
+ private:
+  const std::size_t max_;
+  const int timeout_ms_;
+  const Opener opener_;
+  mutable std::mutex mutex_;
+  std::condition_variable freed_;
+  std::vector<std::unique_ptr<Driver>> idle_;
+  std::size_t open_ = 0;  // idle and handed out
+};
+
+}  // namespace coffer::sql

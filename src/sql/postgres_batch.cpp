@@ -1,0 +1,258 @@
+// Many rows to PostgreSQL: a pipeline for any statement, COPY for plain inserts.
+#include <fmt/ranges.h>
+#include <poll.h>
+
+#include <charconv>
+
+#include "sql/postgres_impl.h"
+
+namespace coffer::sql {
+namespace {
+
+// Rows whose answers may be outstanding. Bounds the memory on both sides.
+constexpr int kWindow = 500;
+constexpr std::size_t kWindowBytes = 1u << 20;
+constexpr std::size_t kCopyBytes = 64u << 10;
+
+std::int64_t changed_rows(const PGresult* result) {
+  const std::string_view text = PQcmdTuples(const_cast<PGresult*>(result));
+  std::int64_t count = 0;
+  std::from_chars(text.data(), text.data() + text.size(), count);
+  return count;
+}
+
+// The connection does not block while the pipeline is open: otherwise both sides could wait for the
+// other to read.
+class PgPipeline final : public BatchSink {
+ public:
+  PgPipeline(PostgresDriver& driver, std::string sql, std::string statement)
+      : driver_(driver), sql_(std::move(sql)), statement_(std::move(statement)) {}
+  ~PgPipeline() override { (void)close(); }
+
+  Result<> start() {
+    if (PQsetnonblocking(connection(), 1) != 0 || PQenterPipelineMode(connection()) != 1)
+      return check(nullptr);
+    return {};
+  }
+
+  Result<> add(const Params& row) override {
+    if (driver_.trouble() != Trouble::kNone) return fail(driver_.failure());
+    arguments_.set(row);
+    if (PQsendQueryPrepared(connection(), statement_.c_str(), arguments_.count(),
+                            arguments_.values(), arguments_.lengths(), arguments_.formats(),
+                            1) != 1)
+      return check(nullptr);
+    ++outstanding_;
+    for (int i = 0; i < arguments_.count(); ++i)
+      bytes_ += static_cast<std::size_t>(arguments_.lengths()[i]);
+    if (outstanding_ < kWindow && bytes_ < kWindowBytes) return {};
+    if (PQsendFlushRequest(connection()) != 1) return check(nullptr);
+    TRY(send());
+    return take_answers();
+  }
+
+  Result<std::int64_t> finish() override {
+    auto closed = close();
+    if (driver_.trouble() != Trouble::kNone) return fail(driver_.failure());
+    if (!closed) return fail(std::move(closed).error());
+    return changed_;
+  }
+
+ private:
+  PGconn* connection() const { return driver_.handle(); }
+  // Remembers the error of a result; of the connection if there is none.
+  Result<> check(PGresult* result) {
+    TRY(driver_.check(result, sql_));
+    return {};
+  }
+
+  // Sends all that is queued, and reads what comes meanwhile.
+  Result<> send() {
+    for (;;) {
+      const int left = PQflush(connection());
+      if (left == 0) return {};
+      if (left < 0) return check(nullptr);
+      TRY(wait_for(POLLIN | POLLOUT));
+    }
+  }
+  Result<> wait_for(short events) {
+    pollfd socket{PQsocket(connection()), events, 0};
+    if (::poll(&socket, 1, -1) < 0 && errno != EINTR) return check(nullptr);
+    if ((socket.revents & (POLLIN | POLLERR | POLLHUP)) != 0 && PQconsumeInput(connection()) != 1)
+      return check(nullptr);
+    return {};
+  }
+  // The next result, nullptr between the results of two statements.
+  Result<PGresult*> next_result() {
+    while (PQisBusy(connection()) == 1) TRY(wait_for(POLLIN));
+    return PQgetResult(connection());
+  }
+
+  Result<> take_answers() {
+    while (outstanding_ > 0) {
+      PGresult* result = TRY(next_result());
+      if (result == nullptr) {
+        if (PQstatus(connection()) != CONNECTION_OK) return check(nullptr);
+        continue;
+      }
+      --outstanding_;
+      bytes_ = 0;
+      if (PQresultStatus(result) == PGRES_PIPELINE_ABORTED) {
+        PQclear(result);  // follows the error that has been remembered
+        continue;
+      }
+      changed_ += changed_rows(result);
+      TRY(check(result));
+    }
+    return {};
+  }
+
+  // Ends the pipeline, so that the connection is as before, also after an error.
+  Result<> close() {
+    if (closed_) return {};
+    closed_ = true;
+    if (PQstatus(connection()) != CONNECTION_OK) return {};
+    if (PQpipelineSync(connection()) != 1) return check(nullptr);
+    TRY(send());
+    for (bool synced = false; !synced;) {
+      (void)take_answers();  // its error is remembered by the driver
+      PGresult* result = TRY(next_result());
+      if (result == nullptr) {
+        if (PQstatus(connection()) != CONNECTION_OK) return check(nullptr);
+        continue;
+      }
+      synced = PQresultStatus(result) == PGRES_PIPELINE_SYNC;
+      PQclear(result);
+    }
+    if (PQexitPipelineMode(connection()) != 1 || PQsetnonblocking(connection(), 0) != 0)
+      return check(nullptr);
+    return {};
+  }
+
+  PostgresDriver& driver_;
+  const std::string sql_, statement_;
+  PgArguments arguments_;
+  int outstanding_ = 0;
+  std::size_t bytes_ = 0;
+  std::int64_t changed_ = 0;
+  bool closed_ = false;
+};
+
+// COPY in its text form, in which the server decides the types, as it does for parameters.
+class PgCopy final : public BatchSink {
+ public:
+  PgCopy(PostgresDriver& driver, std::string sql, std::size_t columns)
+      : driver_(driver), sql_(std::move(sql)), columns_(columns) {}
+  ~PgCopy() override {
+    if (!ended_) (void)end("the batch was given up");
+  }
+
+  Result<> add(const Params& row) override {
+    if (driver_.trouble() != Trouble::kNone) return fail(driver_.failure());
+    if (row.size() != columns_)
+      return driver_.failed(
+          {make_error(Code::kInternal, fmt::format("{} parameters given, {} wanted, in: {}",
+                                                   row.size(), columns_, brief(sql_)))});
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (i > 0) buffer_ += '\t';
+      append(row[i].value());
+    }
+    buffer_ += '\n';
+    return buffer_.size() < kCopyBytes ? Result<>() : flush();
+  }
+
+  Result<std::int64_t> finish() override {
+    if (driver_.trouble() == Trouble::kNone) TRY(flush());
+    const bool failed = driver_.trouble() != Trouble::kNone;
+    auto changed = end(failed ? "the batch has failed" : nullptr);
+    if (failed) return fail(driver_.failure());
+    return changed;
+  }
+
+ private:
+  void append(const Param::Value& value) {
+    if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+      fmt::format_to(std::back_inserter(buffer_), "{}", *integer);
+    } else if (const auto* truth = std::get_if<bool>(&value)) {
+      buffer_ += *truth ? 't' : 'f';
+    } else if (const auto* text = std::get_if<std::string_view>(&value)) {
+      append_escaped(*text);
+    } else if (const auto* bytes = std::get_if<ByteView>(&value)) {
+      append_hex(*bytes);
+    } else {
+      buffer_ += "\\N";
+    }
+  }
+  void append_escaped(std::string_view text) {
+    for (const char c : text) {
+      switch (c) {
+        case '\\': buffer_ += "\\\\"; break;
+        case '\t': buffer_ += "\\t"; break;
+        case '\n': buffer_ += "\\n"; break;
+        case '\r': buffer_ += "\\r"; break;
+        default: buffer_ += c;
+      }
+    }
+  }
+  void append_hex(ByteView bytes) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    buffer_ += "\\\\x";
+    for (const std::uint8_t byte : bytes) {
+      buffer_ += kDigits[byte >> 4];
+      buffer_ += kDigits[byte & 15];
+    }
+  }
+
+  Result<> flush() {
+    if (buffer_.empty()) return {};
+    const int sent =
+        PQputCopyData(driver_.handle(), buffer_.data(), static_cast<int>(buffer_.size()));
+    buffer_.clear();
+    if (sent == 1) return {};
+    TRY(driver_.check(nullptr, sql_));
+    return {};
+  }
+
+  // Ends the COPY, with success or for the reason given.
+  Result<std::int64_t> end(const char* reason) {
+    ended_ = true;
+    PQputCopyEnd(driver_.handle(), reason);
+    std::int64_t changed = 0;
+    Result<> done;
+    while (PGresult* result = PQgetResult(driver_.handle())) {
+      if (reason == nullptr) changed += changed_rows(result);
+      auto checked = driver_.check(result, sql_);
+      if (!checked && done) done = std::unexpected(std::move(checked).error());
+      if (PQstatus(driver_.handle()) != CONNECTION_OK) break;
+    }
+    if (!done) return fail(std::move(done).error());
+    return changed;
+  }
+
+  PostgresDriver& driver_;
+  const std::string sql_;
+  const std::size_t columns_;
+  std::string buffer_;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<BatchSink>> PostgresDriver::batch(std::string_view sql) {
+  TRY(send_time());
+  std::string text(sql);
+  std::string statement = TRY(prepare(text));
+  auto pipeline = std::make_unique<PgPipeline>(*this, std::move(text), std::move(statement));
+  TRY(pipeline->start());
+  return pipeline;
+}
+
+Result<std::unique_ptr<BatchSink>> PostgresDriver::insert_into(
+    std::string_view table, std::span<const std::string_view> columns) {
+  TRY(send_time());
+  std::string sql = fmt::format("COPY {}({}) FROM STDIN", table, fmt::join(columns, ","));
+  TRY(check(PQexec(connection_, sql.c_str()), sql));
+  return std::make_unique<PgCopy>(*this, std::move(sql), columns.size());
+}
+
+}  // namespace coffer::sql

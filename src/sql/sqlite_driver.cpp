@@ -1,0 +1,267 @@
+// Statements and transactions on one SQLite connection.
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/clock.h"
+#include "sql/sqlite_impl.h"
+
+namespace coffer::sql {
+namespace {
+
+constexpr std::size_t kMaxPrepared = 256;
+
+// The number in a parameter's name, "$12"; 0 if it has another form.
+int parameter_number(const char* name) {
+  if (name == nullptr || name[0] != '$') return 0;
+  const std::string_view digits = name + 1;
+  int number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  const bool all = error == std::errc() && end == digits.data() + digits.size();
+  return all && number <= static_cast<int>(kMaxParams) ? number : 0;
+}
+
+bool is_blank(std::string_view text) {
+  return text.find_first_not_of(" \t\r\n;") == std::string_view::npos;
+}
+
+// Holds the statement until it goes. The first row is already there when it is made.
+class SqliteCursor final : public Cursor {
+ public:
+  SqliteCursor(SqliteDriver& driver, std::shared_ptr<SqliteStatement> statement, bool has_row)
+      : driver_(driver), statement_(std::move(statement)), prefetched_(has_row), ended_(!has_row) {}
+  ~SqliteCursor() override { driver_.finish(*statement_); }
+
+  Result<bool> next() override {
+    if (prefetched_) {
+      prefetched_ = false;
+      return true;
+    }
+    if (ended_) return false;
+    const bool row = TRY(driver_.step(*statement_));
+    ended_ = !row;
+    return row;
+  }
+  int columns() const override { return sqlite3_column_count(statement_->handle); }
+  std::string name(int column) const override {
+    const char* name = sqlite3_column_name(statement_->handle, column);
+    return name != nullptr ? name : "";
+  }
+
+  Cell cell(int column) const override {
+    sqlite3_stmt* handle = statement_->handle;
+    if (ended_) return {};
+    switch (sqlite3_column_type(handle, column)) {
+      case SQLITE_INTEGER: return {Cell::Kind::kInteger, sqlite3_column_int64(handle, column)};
+      case SQLITE_TEXT:
+        return {Cell::Kind::kText, 0, data(sqlite3_column_text(handle, column), column)};
+      case SQLITE_BLOB:
+        return {Cell::Kind::kBytes, 0, data(sqlite3_column_blob(handle, column), column)};
+      case SQLITE_NULL: return {};
+      default: return {Cell::Kind::kOther};
+    }
+  }
+
+ private:
+  ByteView data(const void* at, int column) const {
+    const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_->handle, column));
+    return {static_cast<const std::uint8_t*>(at), size};
+  }
+
+  SqliteDriver& driver_;
+  std::shared_ptr<SqliteStatement> statement_;
+  bool prefetched_, ended_;
+};
+
+class SqliteBatch final : public BatchSink {
+ public:
+  SqliteBatch(SqliteDriver& driver, std::shared_ptr<SqliteStatement> statement)
+      : driver_(driver), statement_(std::move(statement)) {}
+  ~SqliteBatch() override { driver_.finish(*statement_); }
+  Result<> add(const Params& row) override {
+    TRY(fail_again());
+    changed_ += TRY(driver_.run(*statement_, row));
+    return {};
+  }
+  Result<std::int64_t> finish() override {
+    TRY(fail_again());
+    return changed_;
+  }
+
+ private:
+  // After a row failed the batch has failed.
+  Result<> fail_again() const {
+    if (driver_.trouble() == Trouble::kNone) return {};
+    return fail(driver_.failure());
+  }
+
+  SqliteDriver& driver_;
+  std::shared_ptr<SqliteStatement> statement_;
+  std::int64_t changed_ = 0;
+};
+
+}  // namespace
+
+std::unexpected<Error> SqliteDriver::fail_with(int code, std::string_view sql) {
+  const char* message = db_ != nullptr ? sqlite3_errmsg(db_) : sqlite3_errstr(code);
+  return failed(sqlite_failure(code, message, sql));
+}
+
+Result<std::shared_ptr<SqliteStatement>> SqliteDriver::prepare(std::string_view sql) {
+  const auto found = cache_.find(sql);
+  if (found != cache_.end() && !found->second->in_use) {
+    found->second->in_use = true;
+    return found->second;
+  }
+  auto statement = std::make_shared<SqliteStatement>();
+  const char* tail = nullptr;
+  const int rc = sqlite3_prepare_v3(db_, sql.data(), static_cast<int>(sql.size()),
+                                    SQLITE_PREPARE_PERSISTENT, &statement->handle, &tail);
+  if (rc != SQLITE_OK) return fail_with(rc, sql);
+  const auto used = static_cast<std::size_t>(tail - sql.data());
+  if (statement->handle == nullptr || !is_blank(sql.substr(used)))
+    return failed({make_error(Code::kInternal, "not one statement: " + brief(sql))});
+  for (int i = 1; i <= sqlite3_bind_parameter_count(statement->handle); ++i) {
+    const int number = parameter_number(sqlite3_bind_parameter_name(statement->handle, i));
+    if (number == 0)
+      return failed({make_error(Code::kInternal, "parameters are $1, $2 …, in: " + brief(sql))});
+    statement->numbers.push_back(number);
+    statement->parameters = std::max(statement->parameters, number);
+  }
+  statement->in_use = true;
+  if (found == cache_.end()) {
+    // Far more than a program's own statements; forgetting all idle ones is rare and simple.
+    if (cache_.size() >= kMaxPrepared)
+      std::erase_if(cache_, [](const auto& entry) { return !entry.second->in_use; });
+    if (cache_.size() < kMaxPrepared) cache_.emplace(sql, statement);
+  }
+  return statement;
+}
+
+Result<> SqliteDriver::bind(SqliteStatement& statement, const Params& params, Lifetime lifetime) {
+  if (params.size() != static_cast<std::size_t>(statement.parameters))
+    return failed({make_error(Code::kInternal,
+                              fmt::format("{} parameters given, {} wanted, in: {}", params.size(),
+                                          statement.parameters, sqlite3_sql(statement.handle)))});
+  const auto kept = lifetime == Lifetime::kCopied ? SQLITE_TRANSIENT : SQLITE_STATIC;
+  int at = 0;
+  for (const int number : statement.numbers) {
+    const Param::Value& value = params[static_cast<std::size_t>(number - 1)].value();
+    sqlite3_stmt* handle = statement.handle;
+    ++at;
+    int rc = SQLITE_OK;
+    if (const auto* integer = std::get_if<std::int64_t>(&value))
+      rc = sqlite3_bind_int64(handle, at, *integer);
+    else if (const auto* truth = std::get_if<bool>(&value))
+      rc = sqlite3_bind_int64(handle, at, *truth ? 1 : 0);
+    else if (const auto* text = std::get_if<std::string_view>(&value))
+      // Data of no length may be a null pointer, which would bind NULL.
+      rc = sqlite3_bind_text64(handle, at, text->empty() ? "" : text->data(), text->size(), kept,
+                               SQLITE_UTF8);
+    else if (const auto* bytes = std::get_if<ByteView>(&value))
+      rc = bytes->empty() ? sqlite3_bind_zeroblob(handle, at, 0)
+                          : sqlite3_bind_blob64(handle, at, bytes->data(), bytes->size(), kept);
+    else
+      rc = sqlite3_bind_null(handle, at);
+    if (rc != SQLITE_OK) return fail_with(rc, sqlite3_sql(handle));
+  }
+  return {};
+}
+
+Result<bool> SqliteDriver::step(SqliteStatement& statement) {
+  if (sqlite3_stmt_busy(statement.handle) == 0) now_ms_ = -1;
+  if (options_.statement_timeout_ms > 0)
+    deadline_ms_ = system_clock().steady_ms() + options_.statement_timeout_ms;
+  const int rc = sqlite3_step(statement.handle);
+  deadline_ms_ = 0;
+  if (rc == SQLITE_ROW) return true;
+  if (rc == SQLITE_DONE) return false;
+  auto error = fail_with(rc, sqlite3_sql(statement.handle));
+  sqlite3_reset(statement.handle);
+  return error;
+}
+
+void SqliteDriver::finish(SqliteStatement& statement) {
+  vm_steps_ += sqlite3_stmt_status(statement.handle, SQLITE_STMTSTATUS_VM_STEP, 1);
+  sqlite3_reset(statement.handle);
+  sqlite3_clear_bindings(statement.handle);
+  statement.in_use = false;
+}
+
+Result<std::unique_ptr<Cursor>> SqliteDriver::query(std::string_view sql, const Params& params) {
+  auto statement = TRY(prepare(sql));
+  // From here on the cursor gives the statement back. The first step is taken now, so that what a
+  // statement writes is written, and its errors are known, when this returns.
+  auto bound = bind(*statement, params, Lifetime::kCopied);
+  auto first = bound ? step(*statement) : Result<bool>(std::unexpected(std::move(bound).error()));
+  auto cursor = std::make_unique<SqliteCursor>(*this, std::move(statement), first && *first);
+  if (!first) return fail(std::move(first).error());
+  return cursor;
+}
+
+Result<std::int64_t> SqliteDriver::run(SqliteStatement& statement, const Params& params) {
+  TRY(bind(statement, params, Lifetime::kThisCall));
+  const std::int64_t before = sqlite3_total_changes64(db_);
+  while (TRY(step(statement))) {
+  }
+  // sqlite3_changes() keeps an old number when a statement changes no row at all, such as DDL.
+  const bool any = sqlite3_total_changes64(db_) != before;
+  const std::int64_t changed = any ? sqlite3_changes64(db_) : 0;
+  sqlite3_reset(statement.handle);
+  return changed;
+}
+
+Result<std::int64_t> SqliteDriver::execute(std::string_view sql, const Params& params) {
+  auto statement = TRY(prepare(sql));
+  auto changed = run(*statement, params);
+  finish(*statement);
+  return changed;
+}
+
+Result<> SqliteDriver::script(std::string_view sql) {
+  now_ms_ = -1;
+  const std::string text(sql);
+  const int rc = sqlite3_exec(db_, text.c_str(), nullptr, nullptr, nullptr);
+  if (rc != SQLITE_OK) return fail_with(rc, sql);
+  return {};
+}
+
+Result<std::unique_ptr<BatchSink>> SqliteDriver::batch(std::string_view sql) {
+  return std::make_unique<SqliteBatch>(*this, TRY(prepare(sql)));
+}
+
+Result<std::unique_ptr<BatchSink>> SqliteDriver::insert_into(
+    std::string_view table, std::span<const std::string_view> columns) {
+  std::string places;
+  for (std::size_t i = 1; i <= columns.size(); ++i)
+    places += fmt::format("{}${}", i > 1 ? "," : "", i);
+  return batch(
+      fmt::format("INSERT INTO {}({}) VALUES({})", table, fmt::join(columns, ","), places));
+}
+
+Result<> SqliteDriver::begin(const TransactionOptions& options) {
+  if (options.access == Access::kWrite && access_ == Access::kRead)
+    return failed({make_error(Code::kInternal, "this connection is for reading")});
+  return script(options.access == Access::kWrite ? "BEGIN IMMEDIATE" : "BEGIN");
+}
+
+Result<> SqliteDriver::commit() {
+  const int rc = sqlite3_exec(db_, "COMMIT", nullptr, nullptr, nullptr);
+  if (rc == SQLITE_OK) return {};
+  Failure failure = sqlite_failure(rc, sqlite3_errmsg(db_), "COMMIT");
+  if ((rc & 0xff) == SQLITE_IOERR) {
+    // The log may or may not have reached the disk.
+    failure.trouble = Trouble::kUnknownOutcome;
+    failure.error.message += "; it is not known whether the change was committed";
+    failure.error.retryable = false;
+  }
+  rollback();
+  return failed(std::move(failure));
+}
+
+void SqliteDriver::rollback() {
+  if (sqlite3_get_autocommit(db_) == 0) sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+}  // namespace coffer::sql

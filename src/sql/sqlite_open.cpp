@@ -1,0 +1,120 @@
+// Opening an SQLite file and its settings.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/clock.h"
+#include "sql/sqlite_impl.h"
+
+namespace coffer::sql {
+namespace {
+
+constexpr int kStepsBetweenChecks = 50'000;  // of SQLite's machine: under a millisecond
+
+// The file with a mode of ours: SQLite gives the same to -wal and -shm.
+Result<> make_private_file(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (file < 0) return fail(errno_error(errno, "cannot open it"));
+  ::close(file);
+  return {};
+}
+
+}  // namespace
+
+SqliteDriver::SqliteDriver(const DatabaseOptions& options, Access access)
+    : options_(options), access_(access) {}
+
+SqliteDriver::~SqliteDriver() {
+  cache_.clear();
+  sqlite3_close_v2(db_);
+}
+
+Result<> SqliteDriver::open(const std::string& path, bool create) {
+  if (create)
+    TRY(make_private_file(path));
+  else if (::access(path.c_str(), F_OK) != 0)
+    return fail(errno_error(errno, "cannot open it"));
+  const int rc =
+      sqlite3_open_v2(path.c_str(), &db_,
+                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
+  if (rc != SQLITE_OK) return fail_with(rc, "");
+  return configure();
+}
+
+Result<> SqliteDriver::configure() {
+  sqlite3_busy_timeout(db_, options_.lock_timeout_ms);
+  sqlite3_db_config(db_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  TRY(use_wal());
+  for (const char* text :
+       {"PRAGMA synchronous=FULL", "PRAGMA foreign_keys=ON", "PRAGMA trusted_schema=OFF",
+        "PRAGMA temp_store=MEMORY", "PRAGMA cache_size=-32768",
+        // After a checkpoint the log is cut to this many bytes.
+        "PRAGMA journal_size_limit=67108864"})
+    TRY(pragma(text));
+  if (access_ == Access::kRead) TRY(pragma("PRAGMA query_only=ON"));
+  if (options_.statement_timeout_ms > 0)
+    sqlite3_progress_handler(db_, kStepsBetweenChecks, past_deadline, this);
+  return register_now();
+}
+
+// Changing the mode needs the file alone and does not wait for others by itself.
+Result<> SqliteDriver::use_wal() {
+  const std::int64_t give_up_ms = system_clock().steady_ms() + options_.lock_timeout_ms;
+  for (;;) {
+    auto mode = pragma("PRAGMA journal_mode=WAL");
+    if (mode && *mode == "wal") return {};
+    if (mode)
+      return fail(Code::kUnavailable,
+                  "sqlite: no write-ahead log is possible here (mode {}); choose "
+                  "a local file system",
+                  *mode);
+    if (!mode.error().retryable || system_clock().steady_ms() > give_up_ms)
+      return fail(std::move(mode).error());
+    options_.pause(1);
+  }
+}
+
+// The first field of the answer, if there is one.
+Result<std::string> SqliteDriver::pragma(const char* text) {
+  std::string answer;
+  const auto keep = [](void* to, int count, char** values, char**) {
+    if (count > 0 && values[0] != nullptr) *static_cast<std::string*>(to) = values[0];
+    return 0;
+  };
+  const int rc = sqlite3_exec(db_, text, keep, &answer, nullptr);
+  if (rc != SQLITE_OK) return fail_with(rc, text);
+  return answer;
+}
+
+// Innocuous: views and triggers may use it although the schema is not trusted.
+Result<> SqliteDriver::register_now() {
+  const int rc = sqlite3_create_function_v2(db_, "coffer_now", 0, SQLITE_UTF8 | SQLITE_INNOCUOUS,
+                                            this, now, nullptr, nullptr, nullptr);
+  if (rc != SQLITE_OK) return fail_with(rc, "");
+  return {};
+}
+
+// The same answer throughout one statement, as on PostgreSQL.
+void SqliteDriver::now(sqlite3_context* context, int, sqlite3_value**) {
+  auto& driver = *static_cast<SqliteDriver*>(sqlite3_user_data(context));
+  if (driver.now_ms_ < 0) {
+    const Clock* clock = driver.options_.clock;
+    driver.now_ms_ = clock != nullptr ? clock->unix_ms() : system_clock().unix_ms();
+  }
+  sqlite3_result_int64(context, driver.now_ms_);
+}
+
+int SqliteDriver::past_deadline(void* driver) {
+  const std::int64_t deadline_ms = static_cast<SqliteDriver*>(driver)->deadline_ms_;
+  return deadline_ms != 0 && system_clock().steady_ms() > deadline_ms ? 1 : 0;
+}
+
+Result<std::unique_ptr<Driver>> open_sqlite(const Location& location,
+                                            const DatabaseOptions& options, Access access) {
+  auto driver = std::make_unique<SqliteDriver>(options, access);
+  TRY(driver->open(location.target, access == Access::kWrite && options.create_if_missing));
+  return driver;
+}
+
+}  // namespace coffer::sql

@@ -1,0 +1,167 @@
+// A private PostgreSQL 15 for tests, on a Unix socket in a temporary directory, and a PgBouncer in
+// transaction mode before it. Each test program starts its own at the first use and ends it at
+// exit.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "base/temp_dir.h"
+#include "sql/database.h"
+#include "sql/test_server.h"
+
+namespace coffer::sql::test {
+
+namespace fs = std::filesystem;
+
+inline const fs::path kPostgresPrograms = "/usr/lib/postgresql/15/bin";
+inline const fs::path kPgBouncerProgram = "/usr/sbin/pgbouncer";
+
+// Another process's readiness can only be polled for.
+inline void wait_until_open(const std::string& location, const fs::path& log) {
+  std::string last;
+  for (int i = 0; i < 3'000; ++i) {
+    DatabaseOptions options;
+    options.location = location;
+    const auto database = Database::open(options);
+    if (database) return;
+    last = database.error().message;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  ADD_FAILURE() << "the server does not start: " << last << "\n" << read_text(log);
+  CHECK(false && "no server");
+}
+
+class PostgresServer {
+ public:
+  // Nothing if the server's programs are not installed.
+  static PostgresServer* shared() {
+    if (!fs::exists(kPostgresPrograms / "postgres")) return nullptr;
+    static PostgresServer server;
+    return &server;
+  }
+
+  // `durable` leaves fsync on.
+  explicit PostgresServer(bool durable = false) : durable_(durable) {
+    const ServerUser user;
+    user.give(dir_.path());
+    fs::copy(cluster_template(), data(), fs::copy_options::recursive);
+    user.give_all(data());
+    start();
+  }
+  ~PostgresServer() {
+    if (process_) process_->stop(SIGQUIT);
+  }
+
+  std::string location(const std::string& database) const {
+    return "host=" + dir_.path().string() + " user=coffer dbname=" + database;
+  }
+  const fs::path& socket_directory() const { return dir_.path(); }
+
+  // A database of its own for each test.
+  std::string fresh_database() {
+    static std::atomic<int> number{0};
+    const std::string name = "test_" + std::to_string(::getpid()) + "_" + std::to_string(++number);
+    const std::string sql = "CREATE DATABASE " + name;
+    run_psql(sql);
+    return name;
+  }
+  // Anything, also what cannot stand in a transaction.
+  void run_psql(const std::string& sql) const {
+    const fs::path log = dir_.path() / "psql.log";
+    ServerProcess psql({(kPostgresPrograms / "psql").string(), "-X", "-q", "-v", "ON_ERROR_STOP=1",
+                        "-d", location("postgres"), "-c", sql},
+                       log, SIGKILL);
+    const int code = psql.wait();
+    ASSERT_EQ(code, 0) << read_text(log);
+  }
+
+  // As after a power cut, or an orderly stop and start.
+  void crash() { process_->stop(SIGQUIT), process_.reset(); }
+  void start() {
+    const std::string sync = durable_ ? "on" : "off";
+    process_ = std::make_unique<ServerProcess>(
+        std::vector<std::string>{
+            (kPostgresPrograms / "postgres").string(), "-D", data().string(), "-c",
+            "listen_addresses=", "-c", "unix_socket_directories=" + dir_.path().string(), "-c",
+            "fsync=" + sync, "-c", "full_page_writes=" + sync, "-c", "shared_buffers=64MB", "-c",
+            "max_connections=200", "-c", "deadlock_timeout=50ms", "-c", "max_wal_size=4GB"},
+        log(), SIGQUIT);
+    wait_until_open(location("postgres"), log());
+  }
+
+ private:
+  fs::path data() const { return dir_.path() / "data"; }
+  fs::path log() const { return dir_.path() / "server.log"; }
+
+  // initdb takes seconds, a copy of its work takes little: it is kept beside the test program.
+  static fs::path cluster_template() {
+    const ServerUser user;
+    const fs::path kept = fs::read_symlink("/proc/self/exe").parent_path() /
+                          ("postgres-template-" + std::to_string(user.uid));
+    if (fs::exists(kept / "PG_VERSION")) return kept;
+    const TempDir dir;
+    user.give(dir.path());
+    ServerProcess initdb(
+        {(kPostgresPrograms / "initdb").string(), "-D", (dir.path() / "data").string(), "-U",
+         "coffer", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"},
+        dir.path() / "log", SIGKILL);
+    const int code = initdb.wait();
+    if (code != 0) ADD_FAILURE() << read_text(dir.path() / "log");
+    CHECK(code == 0);
+    const fs::path copy = kept.string() + "." + std::to_string(::getpid());
+    fs::copy(dir.path() / "data", copy, fs::copy_options::recursive);
+    std::error_code error;
+    fs::rename(copy, kept, error);
+    if (error) fs::remove_all(copy);  // another test program was faster
+    return kept;
+  }
+
+  const bool durable_;
+  TempDir dir_;
+  std::unique_ptr<ServerProcess> process_;
+};
+
+// In transaction mode, with fewer connections to the server than clients have.
+class PgBouncer {
+ public:
+  static bool installed() { return fs::exists(kPgBouncerProgram); }
+  static PgBouncer* shared() {
+    if (!installed() || PostgresServer::shared() == nullptr) return nullptr;
+    static PgBouncer bouncer(*PostgresServer::shared());
+    return &bouncer;
+  }
+
+  explicit PgBouncer(const PostgresServer& server) {
+    ServerUser().give(dir_.path());
+    const std::string dir = dir_.path().string();
+    std::ofstream(dir_.path() / "pgbouncer.ini")
+        << "[databases]\n* = host=" << server.socket_directory().string() << " user=coffer\n"
+        << "[pgbouncer]\nlisten_addr =\nlisten_port = 6432\nunix_socket_dir = " << dir << "\n"
+        << "auth_type = any\npool_mode = transaction\ndefault_pool_size = 4\n"
+        << "max_client_conn = 200\nserver_round_robin = 1\nlog_connections = 0\n"
+        << "log_disconnections = 0\n";
+    process_ = std::make_unique<ServerProcess>(
+        std::vector<std::string>{kPgBouncerProgram.string(), dir + "/pgbouncer.ini"},
+        dir_.path() / "log", SIGKILL);
+    wait_until_open(location("postgres"), dir_.path() / "log");
+  }
+
+  std::string location(const std::string& database) const {
+    return "host=" + dir_.path().string() + " port=6432 user=coffer dbname=" + database;
+  }
+
+ private:
+  TempDir dir_;
+  std::unique_ptr<ServerProcess> process_;
+};
+
+}  // namespace coffer::sql::test
+
+// For the body of a test or SetUp().
+#define COFFER_REQUIRE_POSTGRES_OR_SKIP()                       \
+  if (::coffer::sql::test::PostgresServer::shared() == nullptr) \
+  GTEST_SKIP() << "no PostgreSQL 15 in " << ::coffer::sql::test::kPostgresPrograms
