@@ -1,6 +1,6 @@
 // Random blocks, rollbacks, prunings, crashes and reopenings on the UTXO state and on a plain model
 // in memory: after every step both answer the same. A failure names its seed; run that one alone
-// with COFFER_SEED=N.
+// with COFFER_SEED=N, or so many from it with COFFER_SEEDS.
 #include "utxo_model.h"
 
 #include <gtest/gtest.h>
@@ -322,7 +322,8 @@ TEST(UtxoModel, RandomSequencesAnswerAsThePlainModel) {
   if (std::getenv("COFFER_LONG") != nullptr) count = 10'000;
   if (const char* seed = std::getenv("COFFER_SEED")) {
     first = std::strtoull(seed, nullptr, 10);
-    count = 1;
+    const char* seeds = std::getenv("COFFER_SEEDS");
+    count = seeds != nullptr ? std::strtoull(seeds, nullptr, 10) : 1;
   }
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     Sequence sequence(seed);
