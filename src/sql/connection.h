@@ -31,8 +31,8 @@ class Rows {
   Rows& operator=(Rows&&) noexcept;
   ~Rows();
 
-  // Goes to the next row, the first at first; false after the last. On SQLite this is where the
-  // work is done and where it can fail.
+  // Goes to the next row, the first at first; false after the last. On SQLite this is where
+  // the work for all rows but the first is done, and where it can fail.
   Result<bool> next();
 
   // A field of the current row, from column 0. T: an integer, a strong one, bool, std::string,

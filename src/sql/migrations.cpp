@@ -160,6 +160,7 @@ Result<std::vector<Applied>> migrate_in(Transaction& transaction, const MigrateO
   const Records records = TRY(read_records(transaction));
   const auto pending = TRY(plan(records, options, transaction.dialect()));
   std::vector<Applied> applied;
+  applied.reserve(pending.size());
   if (!pending.empty()) TRY(create_table(transaction));
   for (const Migration* migration : pending) applied.push_back(TRY(apply(transaction, *migration)));
   if (!identity && options.identity) TRY(write_identity(transaction, *options.identity));

@@ -27,7 +27,7 @@ class PgPipeline final : public BatchSink {
  public:
   PgPipeline(PostgresDriver& driver, std::string sql, std::string statement)
       : driver_(driver), sql_(std::move(sql)), statement_(std::move(statement)) {}
-  ~PgPipeline() override { (void)close(); }
+  ~PgPipeline() override { [[maybe_unused]] const auto closed = close(); }
 
   Result<> start() {
     if (PQsetnonblocking(connection(), 1) != 0 || PQenterPipelineMode(connection()) != 1)
@@ -115,7 +115,7 @@ class PgPipeline final : public BatchSink {
     if (PQpipelineSync(connection()) != 1) return check(nullptr);
     TRY(send());
     for (bool synced = false; !synced;) {
-      (void)take_answers();  // its error is remembered by the driver
+      [[maybe_unused]] const auto taken = take_answers();  // the driver remembers its error
       PGresult* result = TRY(next_result());
       if (result == nullptr) {
         if (PQstatus(connection()) != CONNECTION_OK) return check(nullptr);
@@ -144,7 +144,8 @@ class PgCopy final : public BatchSink {
   PgCopy(PostgresDriver& driver, std::string sql, std::size_t columns)
       : driver_(driver), sql_(std::move(sql)), columns_(columns) {}
   ~PgCopy() override {
-    if (!ended_) (void)end("the batch was given up");
+    if (ended_) return;
+    [[maybe_unused]] const auto ended = end("the batch was given up");
   }
 
   Result<> add(const Params& row) override {

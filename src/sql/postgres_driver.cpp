@@ -98,7 +98,7 @@ Result<std::string> PostgresDriver::prepare(const std::string& sql) {
     (void)TRY(run_simple("DEALLOCATE ALL"));
     prepared_.clear();
   }
-  const std::string name = pooled_ ? "" : fmt::format("coffer_{}", ++names_);
+  std::string name = pooled_ ? "" : fmt::format("coffer_{}", ++names_);
   TRY(check(PQprepare(connection_, name.c_str(), sql.c_str(), 0, nullptr), sql));
   if (!pooled_) prepared_.emplace(sql, name);
   return name;

@@ -107,7 +107,7 @@ class PostgresServer {
     user.give(dir.path());
     ServerProcess initdb(
         {(kPostgresPrograms / "initdb").string(), "-D", (dir.path() / "data").string(), "-U",
-         "coffer", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"},
+         "coffer", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--wal-segsize=4", "--no-sync"},
         dir.path() / "log", SIGKILL);
     const int code = initdb.wait();
     if (code != 0) ADD_FAILURE() << read_text(dir.path() / "log");
