@@ -36,6 +36,21 @@ TEST(UtxoRules, ARepeatedCoinbaseOverwritesAndComesBackOnRollback) {  // U4
   }
 }
 
+TEST(UtxoRules, ACoinbaseThatComesThreeTimesIsNoDamage) {  // U4
+  Chain chain("bitcoin");
+  const Chain::Tx coinbase{.id = id(1), .inputs = {}, .outputs = {kScript}, .coinbase = true};
+  ASSERT_TRUE(chain.add({}));
+  ASSERT_TRUE(chain.add({coinbase}));
+  ASSERT_TRUE(chain.add({{.id = id(2), .inputs = {{id(1), 0}}, .outputs = {}}}));
+  const Digest spent = chain.digest();
+  ASSERT_TRUE(chain.add({coinbase}));  // after it was spent
+  ASSERT_TRUE(chain.add({coinbase}));  // and over the one before
+  chain.expect_sound();
+  ASSERT_TRUE(chain.back(2));
+  EXPECT_EQ(chain.digest(), spent);
+  chain.expect_sound();
+}
+
 TEST(UtxoRules, UnspendableOutputsAndTheFirstCoinbaseAreCountedNotStored) {  // U4
   Chain chain("bitcoin");
   ASSERT_TRUE(chain.add({{.id = id(9), .inputs = {}, .outputs = {kScript}, .coinbase = true}}));

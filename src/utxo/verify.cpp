@@ -148,8 +148,8 @@ class Verifier {
                     delta.number, name(entry.outpoint));
     }
     for (const DeltaEntry& entry : delta.spent) {
-      const bool unspent = TRY(is_stored(columns_.unspent, entry))
-      &&!removed_.contains(entry.outpoint);
+      const bool stored = TRY(is_stored(columns_.unspent, entry));
+      const bool unspent = stored && !removed_.contains(entry.outpoint);
       if (unspent || !restored_.insert(entry.outpoint).second)
         return fail(Code::kCorrupt, "block {} spent {}, which is there", delta.number,
                     name(entry.outpoint));
@@ -157,7 +157,8 @@ class Verifier {
       ++found_.spent;
     }
     for (const Replaced& old : delta.replaced) {
-      if (!old.record.empty()) removed_.erase(old.outpoint), restored_.insert(old.outpoint);
+      // The record on disk stays accounted for: it is another one than this.
+      if (!old.record.empty()) restored_.insert(old.outpoint);
       if (!old.spent.empty()) returned_.insert(old.outpoint);
     }
     return {};
