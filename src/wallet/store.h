@@ -1,0 +1,228 @@
+// Wallets in one SQL database: which coins are whose, and what became of every transaction.
+// docs/wallet.md says how it behaves, docs/formats/wallet.md what the tables hold.
+//
+// Invariants, after every commit: of the active transactions that name an outpoint at most one is
+// published, and the coin's spender is that one, or else the first pending one, or nobody; no
+// active unconfirmed transaction spends from an invalid one; a transaction is confirmed exactly if
+// its block is on the chain; the balance summary equals the sum of the coins.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "chain/network.h"
+#include "sql/database.h"
+#include "wallet/core_export.h"
+#include "wallet/types.h"
+
+namespace coffer::wallet {
+
+struct StoreOptions {
+  std::uint32_t gap_limit = 20;  // of new wallets
+  // A transaction goes when everything is this many blocks below the tip (X1).
+  std::uint64_t prune_window = 288;
+};
+
+// A filter for balance: everything, an account, or one script.
+struct Scope {
+  std::optional<std::string> account = {};
+  std::optional<Bytes> script = {};
+};
+
+struct PageOptions {
+  std::size_t count = 100;  // at most kMaxPage
+  std::string cursor;       // of the page before; empty at first
+};
+inline constexpr std::size_t kMaxPage = 1'000;
+
+enum class CoinOrder : std::uint8_t { kOldest, kNewest, kLargest, kSmallest };
+struct CoinQuery {
+  // Nothing: all that are unspent and alive. A state that is not unspent (spent, dead …) walks
+  // through the history of the wallet.
+  std::vector<CoinState> states;
+  std::optional<std::string> account;
+  std::optional<Bytes> script;
+  std::optional<std::uint64_t> min_amount, max_amount;
+  std::optional<std::uint64_t> min_confirmations, max_confirmations;
+  std::optional<bool> leased;
+  bool spendable = false;      // confirmed and not leased; with chain_pending also the other unspent
+  bool chain_pending = false;  // W1
+  CoinOrder order = CoinOrder::kOldest;
+  PageOptions page;
+};
+struct HistoryQuery {
+  std::vector<TxStatus> statuses;  // nothing: all
+  std::optional<bool> confirmed;
+  PageOptions page;
+};
+template <typename T>
+struct Page {
+  std::vector<T> items;
+  std::string cursor;  // of the next page; empty after the last
+};
+
+// Where a transaction is in the chain.
+struct BlockRef {
+  std::uint64_t height = 0;
+  Hash256 hash{};
+  std::int64_t time_s = 0;
+  std::uint32_t index = 0;  // of the transaction in it
+};
+
+struct RecordOptions {
+  TxStatus status = TxStatus::kPublished;  // or kPending
+  std::optional<BlockRef> block = {};      // confirmed in it; the status is published then
+  bool bump = false;                       // pending: may name inputs of an unconfirmed transaction
+  std::optional<LockId> lock_id = {};      // pending: whose leases do not stand in the way
+  bool force = false;                      // pending: nobody's do
+};
+
+// What an operation did to a transaction.
+struct Recorded {
+  Hash256 tx{};
+  TxStatus status = TxStatus::kPending;
+  std::optional<std::uint64_t> height;
+  bool changed = false;                  // false: all of it was known (E3)
+  std::vector<Hash256> invalidated;      // what it made replaced or failed
+};
+
+struct ImportOptions {
+  std::string account = "default";
+  bool internal = false;                    // change
+  std::optional<std::uint32_t> next_index;  // of a descriptor that is in use elsewhere
+  std::optional<std::uint32_t> watch_to;    // at least so many, whatever the gap limit says
+};
+struct Imported {
+  std::size_t descriptors = 0, addresses = 0;  // new ones
+};
+
+struct LeaseRequest {
+  std::vector<chain::Outpoint> coins;  // all of them or none; at most kMaxLeasedAtOnce
+  LockId lock_id{};
+  std::int64_t duration_ms = 0;
+};
+inline constexpr std::size_t kMaxLeasedAtOnce = 10'000;
+inline constexpr std::int64_t kMaxLeaseMs = 365ll * 24 * 3600 * 1000;
+
+struct PruneOptions {
+  bool dry_run = false;
+  std::optional<std::int64_t> invalid_older_than_ms = {};  // also replaced, failed and orphaned ones
+  std::size_t limit = 10'000;                              // transactions at once
+};
+struct Pruned {
+  std::uint64_t transactions = 0, stubs = 0, invalid = 0, coins = 0;
+  bool more = false;  // the limit was reached
+};
+
+struct WalletVerified {
+  std::uint64_t wallets = 0, transactions = 0, coins = 0, inputs = 0, addresses = 0;
+};
+
+// For metrics.
+struct StoreStats {
+  std::uint64_t wallets = 0, addresses = 0, transactions = 0, coins = 0, unspent = 0;
+  std::uint64_t leases = 0, active_leases = 0, replacements = 0, pruned = 0;
+  std::uint64_t bytes = 0;  // of the database
+  // Since the start of this process.
+  std::uint64_t invalidations = 0, leases_cleaned = 0, lease_cleanups = 0;
+  double lease_cleanup_seconds = 0;
+};
+
+// Thread-safe, and safe beside other processes with the same database. A name of a wallet, account
+// or script that is not there is kNotFound everywhere; besides the codes named here everything may
+// return those of sql::Session. Each writing call is one durable transaction.
+class Store {
+ public:
+  // Brings the schema up to date. The wallet knows Bitcoin's transactions only.
+  // Errors: kUsage on another chain; those of sql::migrate().
+  static Result<std::unique_ptr<Store>> open(sql::Database& database, const chain::Network& network,
+                                             StoreOptions options = {});
+  ~Store();
+
+  sql::Database& database() const { return database_; }
+  const chain::Network& network() const { return network_; }
+
+  // ---- wallets and addresses (addresses.cpp) ----
+  struct NewWallet {
+    std::string name;
+    std::uint64_t birthday_height = 0;
+    std::optional<std::uint32_t> gap_limit = {};
+  };
+  // Errors: kConflict if there is one of that name, kInvalidInput for a name that is none.
+  Result<WalletInfo> create(const NewWallet& wallet);
+  Result<WalletInfo> find(std::string_view name) const;
+  Result<Page<WalletInfo>> list(const PageOptions& page) const;
+  Result<std::vector<AccountInfo>> accounts(WalletId wallet) const;
+  Result<std::vector<DescriptorInfo>> descriptors(WalletId wallet) const;
+
+  // Watches the scripts of a descriptor, the first gap_limit of a ranged one. Known ones change
+  // nothing. "<0;1>" makes the first receiving and the second change. Coins of blocks that the
+  // wallet has passed are found by a rescan. Errors: kInvalidInput; kConflict if another account has
+  // it.
+  Result<Imported> import_descriptor(WalletId wallet, std::string_view text,
+                                     const ImportOptions& options);
+  Result<Imported> import_script(WalletId wallet, ByteView script, const ImportOptions& options);
+  Result<Imported> import_core(WalletId wallet, const CoreExport& core);
+
+  // The next address of an account that was not given out, committed before it is returned (W12).
+  // Errors: kNotFound if the account has no ranged descriptor for it.
+  Result<AddressInfo> new_address(WalletId wallet, std::string_view account, bool internal);
+  Result<Page<AddressInfo>> addresses(WalletId wallet, const PageOptions& page) const;
+
+  Result<> set_label(WalletId wallet, std::string_view kind, std::string_view ref,
+                     std::string_view label);  // an empty label takes it away
+
+  // ---- life cycle (record.cpp) ----
+  // Puts a transaction of the wire format into a wallet. Errors: kInvalidInput (malformed, an input
+  // twice, amounts above all money, a coinbase without its block, nothing of this wallet in it),
+  // kConflict: a pending one on coins that are held or leased, one that conflicts with a confirmed
+  // one, one that spends from an invalid one or from what it replaces; kTooLarge.
+  Result<Recorded> record(WalletId wallet, ByteView raw, const RecordOptions& options);
+  // A pending transaction was broadcast. Errors: kConflict if it is neither pending nor published.
+  Result<Recorded> publish(WalletId wallet, const Hash256& tx);
+  // A pending transaction will never be. Errors: kConflict if it is published or confirmed.
+  Result<Recorded> cancel(WalletId wallet, const Hash256& tx);
+
+  // ---- reads (reads_*.cpp): each one snapshot; no writer waits for them ----
+  Result<Balance> balance(WalletId wallet, const Scope& scope = {}) const;
+  Result<Page<Coin>> coins(WalletId wallet, const CoinQuery& query) const;
+  Result<Coin> coin(WalletId wallet, const chain::Outpoint& outpoint) const;
+  Result<Page<HistoryEntry>> history(WalletId wallet, const HistoryQuery& query) const;
+  Result<TxDetail> transaction(WalletId wallet, const Hash256& tx) const;
+
+  // ---- leases (leases.cpp) ----
+  // Takes, renews or takes over when expired; until when. Errors: kConflict if another lock id holds
+  // one, or a coin is spent, immature or dead; kInvalidInput for a duration outside 1 ms to a year.
+  Result<std::int64_t> lease(WalletId wallet, const LeaseRequest& request);
+  // Errors: kConflict if this lock id does not hold all of them now.
+  Result<std::int64_t> renew(WalletId wallet, const LeaseRequest& request);
+  // Nothing happens if it is not leased, or not any more. Errors: kConflict if another holds it.
+  Result<> release(WalletId wallet, std::span<const chain::Outpoint> coins, const LockId& lock_id);
+  // All that a lock id holds; how many.
+  Result<std::uint64_t> release_all(WalletId wallet, const LockId& lock_id);
+  Result<Page<LeasedCoin>> leases(WalletId wallet, const PageOptions& page) const;
+  // Takes away what has expired, everywhere, at most `limit`; how many.
+  Result<std::uint64_t> clean_leases(std::size_t limit = 10'000);
+
+  // ---- upkeep (prune.cpp, verify.cpp) ----
+  Result<Pruned> prune(WalletId wallet, const PruneOptions& options);
+  // Recomputes every invariant of the header comment. Errors: kCorrupt naming the first that fails.
+  Result<WalletVerified> verify(const std::function<void(std::string_view)>& progress = {}) const;
+  Result<StoreStats> stats() const;
+
+ private:
+  friend class Feed;
+  Store(sql::Database& database, chain::Network network, StoreOptions options);
+  Result<Recorded> change_pending(WalletId wallet, const Hash256& tx, TxStatus to);
+  Result<Imported> add_descriptors(WalletId wallet, std::span<const Descriptor> alternatives,
+                                   const ImportOptions& options);
+
+  sql::Database& database_;
+  const chain::Network network_;
+  const StoreOptions options_;
+  struct Counters;
+  std::unique_ptr<Counters> counters_;
+};
+
+}  // namespace coffer::wallet
