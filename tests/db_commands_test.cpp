@@ -364,6 +364,26 @@ TEST_F(DbOnPostgres, TheListOfTablesIsThatOfTheMigrations) {
   std::vector<std::string> made;
   while (rows.next().value()) made.push_back(rows.get<std::string>(0).value());
   EXPECT_EQ(made, listed);
+
+  // Each after those that it refers to.
+  std::vector<std::string> order(std::begin(wallet::kReferenceTables),
+                                 std::end(wallet::kReferenceTables));
+  for (const auto& tenant : wallet::kTenantTables) order.emplace_back(tenant.table);
+  auto keys = connection
+                  .query(
+                      "SELECT CAST(CAST(conrelid AS regclass) AS TEXT), "
+                      "CAST(CAST(confrelid AS regclass) AS TEXT) FROM pg_constraint "
+                      "WHERE contype = 'f'")
+                  .value();
+  int seen = 0;
+  for (; keys.next().value(); ++seen) {
+    const std::string from = keys.get<std::string>(0).value(),
+                      to = keys.get<std::string>(1).value();
+    EXPECT_LE(std::find(order.begin(), order.end(), to),
+              std::find(order.begin(), order.end(), from))
+        << from << " refers to " << to;
+  }
+  EXPECT_GT(seen, 0);
 }
 
 }  // namespace
