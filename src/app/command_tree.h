@@ -28,5 +28,7 @@ inline const std::vector<std::string_view> kStoreOnly = {"data_dir", "log.", "ht
 
 // coffer utxo …
 void add_utxo_commands(CLI::App& app, Parsed& parsed);
+// coffer db …
+void add_db_commands(CLI::App& app, Parsed& parsed);
 
 }  // namespace coffer::app
