@@ -64,7 +64,7 @@ class WalletEngine {
         "addresses",   "descriptors",     "accounts",       "blocks",              "wallets"};
     const auto done = database_->run_transaction([&](sql::Transaction& sql) -> Result<> {
       for (const std::string& table : tables)
-        TRY(sql.script(lite ? "DELETE FROM " + table : "TRUNCATE " + table + " CASCADE"));
+        TRY(sql.script("DELETE FROM " + table));
       return sql.script(
           lite ? "UPDATE sync_state SET position = x'', tip_height = -1"
                : "UPDATE sync_state SET position = '\\x', tip_height = -1");
