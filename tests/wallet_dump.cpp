@@ -81,8 +81,8 @@ std::string dump(const ModelWallet& wallet, const DumpOptions& options) {
     std::uint64_t received = 0, sent = 0;
     for (const std::uint32_t index : entry.coins) received += entry.tx.outputs[index].amount;
     for (const auto& [input, amount] : entry.amounts) sent += amount;
-    txs.push_back(TxLine{id, entry.status, entry.height, entry.reason, entry.in_mempool,
-                         entry.stub, received, sent}
+    txs.push_back(TxLine{id, entry.status, entry.height, entry.reason,
+                         entry.in_mempool && options.mempool, entry.stub, received, sent}
                       .text());
   }
   for (const chain::Outpoint& coin : wallet.all_coins()) {
@@ -111,8 +111,8 @@ std::string dump(Store& store, WalletId wallet, const DumpOptions& options) {
          query.page = {options.page, cursor};
          return store.history(wallet, query);
        })) {
-    txs.push_back(TxLine{entry.tx, entry.status, entry.height, entry.reason, entry.in_mempool,
-                         entry.pruned, entry.received, entry.sent}
+    txs.push_back(TxLine{entry.tx, entry.status, entry.height, entry.reason,
+                         entry.in_mempool && options.mempool, entry.pruned, entry.received, entry.sent}
                       .text());
     for (const Hash256& other : entry.replaced_by)
       edges.push_back(fmt::format("edge {} {}\n", brief(entry.tx), brief(other)));

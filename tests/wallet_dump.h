@@ -10,7 +10,8 @@ namespace coffer::wallet::test {
 struct DumpOptions {
   std::size_t page = 100;
   CoinOrder order = CoinOrder::kOldest;
-  std::optional<Bytes> script;  // also the balance of this one
+  std::optional<Bytes> script = {};  // also the balance of this one
+  bool mempool = true;               // whether the node has a transaction
 };
 
 std::string dump(const ModelWallet& wallet, const DumpOptions& options);

@@ -9,6 +9,7 @@
 #include "app/snapshot.h"
 #include "app/utxo_setup.h"
 #include "app/version.h"
+#include "app/wallet_setup.h"
 #include "base/file.h"
 #include "base/log.h"
 
@@ -71,7 +72,10 @@ Result<std::unique_ptr<Node>> Node::open(const Config& config, NodeOptions optio
   }
   TRY(node->open_stores());
   TRY(node->open_utxo(genesis));
-  if (!node->options_.read_only) TRY(node->open_source());
+  if (!node->options_.read_only) {
+    TRY(node->open_wallet());
+    TRY(node->open_source());
+  }
   return node;
 }
 
@@ -87,6 +91,7 @@ Result<> Node::open_stores() {
   chainstate::Identity identity = chainstate::Identity::of(network_);
   if (config_.network == "devnet" && !options_.read_only)
     identity.genesis = feed::DevnetChain::identity(devnet_);
+  genesis_ = identity.genesis;
   const std::uint64_t window =
       config_.chainstate.rollback_window.value_or(network_.rollback_window);
   chain_ = TRY(chainstate::ChainState::open(*db_, network_, identity, window));
@@ -121,6 +126,17 @@ Result<> Node::open_utxo(std::span<const chain::GenesisUtxo> genesis) {
   return {};
 }
 
+Result<> Node::open_wallet() {
+  if (!has_wallet(config_)) return {};
+  chain::Network network = network_;
+  network.genesis = genesis_;
+  wallet_ = TRY_IN("wallet", WalletNode::open(config_, network));
+  // Without addresses there is nothing to find in old blocks.
+  TRY_IN("wallet", wallet_->feed().skip_to(chain_->position()));
+  bus_->add(wallet_->feed());
+  return {};
+}
+
 void Node::log_utxo(std::string_view event) const {
   const auto stats = utxo_->state().stats();
   if (!stats) return log::error(event, {{"problem", stats.error().message}});
@@ -151,6 +167,23 @@ std::unique_ptr<feed::Source> Node::open_devnet() const {
   return std::make_unique<feed::DevnetSource>(options, clock_);
 }
 
+Result<std::unique_ptr<feed::Source>> Node::open_another_source() const {
+  if (config_.source == "devnet") return open_devnet();
+  return make_source({config_, network_, false}, clock_);
+}
+
+Result<Rescanned> Node::rescan(std::string_view wallet, std::optional<std::uint64_t> from_height,
+                               const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+  if (!wallet_) return fail(Code::kUnavailable, "there are no wallets here");
+  const wallet::WalletInfo asked = TRY(wallet_->request_rescan(wallet, from_height));
+  const std::atomic<bool> never{false};
+  const RescanTools tools{network_,         *chain_,
+                          wallet_->store(), wallet_->feed(),
+                          [this] { return open_another_source(); }, never,
+                          progress};
+  return run_rescan(tools, asked);
+}
+
 Result<> Node::open_source() {
   FollowerOptions options;
   options.on_connected = options_.on_connected;
@@ -170,6 +203,7 @@ Node::~Node() {
   stop();
   service_.reset();
   utxo_monitor_.reset();
+  if (wallet_) wallet_->stop();
   if (bus_) bus_->stop();
   if (utxo_) log_utxo("utxo state closed");
 }
@@ -198,6 +232,7 @@ Result<> Node::serve() {
     add_snapshot_route(table, *db_);
   };
   if (utxo_) utxo_monitor_ = std::make_unique<UtxoMonitor>(*utxo_, metrics_);
+  if (wallet_) wallet_->start(*chain_, [this] { return open_another_source(); });
   service_ = TRY(api::Service::start(std::move(options), metrics_, clock_));
   // Whoever reads it is on this machine: a wildcard address is reached through loopback.
   std::string url = service_->url();

@@ -10,6 +10,7 @@
 #include "app/config.h"
 #include "app/follower.h"
 #include "app/utxo_monitor.h"
+#include "app/wallet_node.h"
 #include "chainstate/event_log.h"
 #include "chainstate/totals.h"
 #include "feed/devnet_chain.h"
@@ -51,12 +52,20 @@ class Node {
 
   chainstate::ChainState& chain() { return *chain_; }
 
+  // Does the wallet's rescan on this thread; without serve() and follow(). Errors: kUnavailable
+  // without wallets; those of run_rescan().
+  Result<Rescanned> rescan(std::string_view wallet, std::optional<std::uint64_t> from_height,
+                           const std::function<void(std::uint64_t, std::uint64_t)>& progress);
+
  private:
   Node(const Config& config, NodeOptions options, const Clock& clock);
   Result<> open_stores();
   Result<> open_utxo(std::span<const chain::GenesisUtxo> genesis);
+  Result<> open_wallet();
   Result<> open_source();
   std::unique_ptr<feed::Source> open_devnet() const;
+  // One more source, for who looks at old blocks.
+  Result<std::unique_ptr<feed::Source>> open_another_source() const;
   void log_utxo(std::string_view event) const;
   void add_utxo_status(api::Status& status) const;
   std::vector<std::string> not_ready(const api::Status& status) const;
@@ -67,6 +76,7 @@ class Node {
   const std::int64_t started_unix_ms_;
   const std::int64_t started_steady_ms_;
   chain::Network network_;
+  Hash256 genesis_{};           // of the data: a simulated chain has a digest of its parameters
   feed::DevnetOptions devnet_;  // when the source is simulated
   // Destroyed from the last to the first: users before what they use.
   api::Metrics metrics_;
@@ -78,6 +88,7 @@ class Node {
   // looks.
   std::unique_ptr<utxo::Store> utxo_;
   std::unique_ptr<utxo::UtxoState> utxo_reader_;
+  std::unique_ptr<WalletNode> wallet_;
   std::unique_ptr<bus::Bus> bus_;
   std::unique_ptr<feed::Source> source_;
   std::unique_ptr<Follower> follower_;

@@ -43,11 +43,17 @@ sql::MigrateOptions wallet_migrations(const chain::Network& network) {
   return options;
 }
 
-Result<Config> settled_config(const Config& config) {
-  if (!TRY(file_exists(fs::path(config.data_dir) / "db"))) return config;
+namespace {
+
+// What the data directory says of itself; nothing if it holds nothing.
+Result<std::optional<chainstate::Identity>> data_identity(const Config& config) {
+  if (!TRY(file_exists(fs::path(config.data_dir) / "db"))) return std::nullopt;
   kv::DatabaseOptions options = TRY(database_options(config, true));
   const auto db = TRY(kv::Database::open(std::move(options)));
-  const auto found = TRY(stored_identity(*db));
+  return stored_identity(*db);
+}
+
+Result<Config> settle(const Config& config, const std::optional<chainstate::Identity>& found) {
   if (!found) return config;
   const Config defaults;
   if (contradicts(config.chain, defaults.chain, found->chain) ||
@@ -60,12 +66,27 @@ Result<Config> settled_config(const Config& config) {
   return settled;
 }
 
+}  // namespace
+
+Result<Config> settled_config(const Config& config) {
+  const auto found = TRY(data_identity(config));
+  return settle(config, found);
+}
+
 Result<WalletDatabase> find_wallet_database(const Config& config) {
   WalletDatabase wallet;
-  wallet.config = TRY(settled_config(config));
+  const auto found = TRY(data_identity(config));
+  wallet.config = TRY(settle(config, found));
   wallet.options = TRY(wallet_database(wallet.config));
   wallet.where = TRY(sql::describe_location(wallet.options.location));
   wallet.network = TRY(chain::find_network(wallet.config.chain, wallet.config.network));
+  // Each simulated chain is one of its own, and only its data know which.
+  if (found) wallet.network.genesis = found->genesis;
+  if (!found && wallet.network.name == "devnet")
+    return fail(Code::kNotFound,
+                "{} holds no simulated chain yet: start 'coffer demo' first, or name a real one with "
+                "--network",
+                wallet.config.data_dir);
   wallet.migrations = wallet_migrations(wallet.network);
   return wallet;
 }

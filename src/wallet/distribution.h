@@ -16,7 +16,7 @@ inline constexpr sql::TenantTable kTenantTables[] = {
     {"utxos", "wallet_id"},          {"tx_replacements", "wallet_id"},
     {"utxo_leases", "wallet_id"},    {"pruned_transactions", "wallet_id"},
     {"pruned_summary", "wallet_id"}, {"balance_summary", "wallet_id"},
-    {"labels", "wallet_id"},
+    {"labels", "wallet_id"},         {"history_imports", "wallet_id"},
 };
 
 // The triggers touch rows of their own wallet only, so that they are safe on a node by itself.

@@ -42,25 +42,30 @@ Result<> add_block(sql::Transaction& sql, const BlockRef& block) {
 
 }  // namespace
 
-Result<Recorded> Store::record(WalletId wallet, ByteView raw, const RecordOptions& options) {
-  const std::unique_ptr<chain::Block> decoded = TRY(decode_tx(network_, raw));
-  const TxView view{*decoded, decoded->txs.front()};
+Result<Recorded> Store::record_in(sql::Transaction& sql, WalletId wallet,
+                                  const chain::Block& decoded, const RecordOptions& options) {
+  const TxView view{decoded, decoded.txs.front()};
   if (!options.block && !is_active(options.status))
     return fail(Code::kInvalidInput, "a transaction is recorded as pending, published or confirmed");
+  Ledger ledger(sql, wallet);
+  TRY(ledger.lock());
+  const std::vector<OwnedOutput> owned = TRY(find_owned(sql, network_, wallet, view));
+  if (owned.empty() && !TRY(touches_inputs(sql, wallet, view)))
+    return fail(Code::kInvalidInput, "nothing in the transaction belongs to this wallet");
+  if (options.block) {
+    TRY(add_block(sql, *options.block));
+    return ledger.add_confirmed(view, owned, *options.block, Ledger::Word::kPerson);
+  }
+  if (options.status == TxStatus::kPending) return ledger.add_pending(view, owned, options);
+  return ledger.add_published(view, owned, false);
+}
+
+Result<Recorded> Store::record(WalletId wallet, ByteView raw, const RecordOptions& options) {
+  const std::unique_ptr<chain::Block> decoded = TRY(decode_tx(network_, raw));
   auto recorded = database_.run_transaction(
       [&](sql::Transaction& sql) -> Result<Recorded> {
         TRY(share_writing(sql));
-        Ledger ledger(sql, wallet);
-        TRY(ledger.lock());
-        const std::vector<OwnedOutput> owned = TRY(find_owned(sql, network_, wallet, view));
-        if (owned.empty() && !TRY(touches_inputs(sql, wallet, view)))
-          return fail(Code::kInvalidInput, "nothing in the transaction belongs to this wallet");
-        if (options.block) {
-          TRY(add_block(sql, *options.block));
-          return ledger.add_confirmed(view, owned, *options.block, Ledger::Word::kPerson);
-        }
-        if (options.status == TxStatus::kPending) return ledger.add_pending(view, owned, options);
-        return ledger.add_published(view, owned, false);
+        return record_in(sql, wallet, *decoded, options);
       },
       kWrite);
   if (recorded) counters_->invalidations += recorded->invalidated.size();

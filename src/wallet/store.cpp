@@ -72,6 +72,15 @@ Result<WalletInfo> wallet_row(sql::Session& sql, std::string_view where, sql::Pa
   return read_wallet(rows);
 }
 
+Result<std::vector<WalletInfo>> wallet_rows(sql::Session& sql, std::string_view where,
+                                            sql::Params params) {
+  sql::Rows rows = TRY(sql.query(
+      fmt::format("SELECT {} FROM wallets WHERE {} ORDER BY id", kWalletColumns, where), params));
+  std::vector<WalletInfo> list;
+  while (TRY(rows.next())) list.push_back(TRY(read_wallet(rows)));
+  return list;
+}
+
 Result<> require_wallet(sql::Session& sql, WalletId wallet) {
   if (TRY(sql.value<std::int64_t>("SELECT id FROM wallets WHERE id = $1", {wallet}))) return {};
   return fail(Code::kNotFound, "there is no wallet {}", wallet);
@@ -128,16 +137,13 @@ Result<Page<WalletInfo>> Store::list(const PageOptions& page) const {
   TRY(check_page(page));
   const std::int64_t after = TRY(number_cursor(page.cursor)).value_or(0);
   auto connection = TRY(database_.acquire());
-  sql::Rows rows = TRY(connection.query(
-      fmt::format("SELECT {} FROM wallets WHERE id > $1 ORDER BY id LIMIT $2", kWalletColumns),
-      {after, page.count + 1}));
   Page<WalletInfo> answer;
-  while (TRY(rows.next())) {
-    if (answer.items.size() == page.count) {
-      answer.cursor = std::to_string(answer.items.back().id.value);
-      break;
-    }
-    answer.items.push_back(TRY(read_wallet(rows)));
+  answer.items = TRY(wallet_rows(
+      connection, "id IN (SELECT id FROM wallets WHERE id > $1 ORDER BY id LIMIT $2)",
+      {after, page.count + 1}));
+  if (answer.items.size() > page.count) {
+    answer.items.resize(page.count);
+    answer.cursor = std::to_string(answer.items.back().id.value);
   }
   return answer;
 }

@@ -205,6 +205,14 @@ class Store {
   // Takes away what has expired, everywhere, at most `limit`; how many.
   Result<std::uint64_t> clean_leases(std::size_t limit = 10'000);
 
+  // ---- rescans (rescan.cpp): what is left of them, so that one goes on after a restart ----
+  // From this height to where the wallets stand; an earlier one that is not done is widened.
+  // Errors: kInvalidInput if the wallets stand below it.
+  Result<WalletInfo> request_rescan(WalletId wallet, std::uint64_t from_height);
+  // All below `next` is done; at the end the request is gone.
+  Result<> save_rescan(WalletId wallet, std::uint64_t next);
+  Result<std::vector<WalletInfo>> requested_rescans() const;
+
   // ---- upkeep (prune.cpp, verify.cpp) ----
   Result<Pruned> prune(WalletId wallet, const PruneOptions& options);
   // Recomputes every invariant of the header comment. Errors: kCorrupt naming the first that fails.
@@ -213,6 +221,10 @@ class Store {
 
  private:
   friend class Feed;
+  friend class HistoryImport;
+  // record() inside a transaction that has begun.
+  Result<Recorded> record_in(sql::Transaction& sql, WalletId wallet, const chain::Block& decoded,
+                             const RecordOptions& options);
   Store(sql::Database& database, chain::Network network, StoreOptions options);
   Result<Recorded> change_pending(WalletId wallet, const Hash256& tx, TxStatus to);
   Result<Imported> add_descriptors(WalletId wallet, std::span<const Descriptor> alternatives,

@@ -39,6 +39,9 @@ inline Result<CoinState> read_state(const sql::Rows& rows, int column) {
 // Errors: kNotFound.
 Result<WalletInfo> wallet_row(sql::Session& sql, std::string_view where, sql::Params params,
                               std::string_view what);
+// All whose rows meet the condition, by id.
+Result<std::vector<WalletInfo>> wallet_rows(sql::Session& sql, std::string_view where,
+                                            sql::Params params);
 Result<> require_wallet(sql::Session& sql, WalletId wallet);
 Result<std::uint64_t> require_account(sql::Session& sql, WalletId wallet, std::string_view name);
 

@@ -203,6 +203,14 @@ CREATE TABLE labels (
   CONSTRAINT pidx_labels PRIMARY KEY (wallet_id, kind, ref)
 );
 
+-- How far a history file was imported (its SHA-256 tells which), so that an import goes on where it stopped.
+CREATE TABLE history_imports (
+  wallet_id   BIGINT  NOT NULL REFERENCES wallets (id) ON DELETE RESTRICT,
+  file_digest BYTEA   NOT NULL CHECK (octet_length(file_digest) = 32),
+  lines_done  BIGINT  NOT NULL CHECK (lines_done >= 0),
+  CONSTRAINT pidx_history_imports PRIMARY KEY (wallet_id, file_digest)
+);
+
 -- Sums of the coins, so that a balance does not cost a look at each of them (W11). address_id 0 is the whole account. Kept by the
 -- triggers below; utxos and transactions are the truth. Immature and leased are found at reading time.
 CREATE TABLE balance_summary (

@@ -1,0 +1,94 @@
+#include "app/wallet_node.h"
+
+#include "app/wallet_setup.h"
+#include "base/log.h"
+
+namespace coffer::app {
+namespace {
+
+constexpr std::chrono::seconds kEvery{30};  // look for expired leases and unfinished rescans
+
+}  // namespace
+
+Result<std::unique_ptr<WalletNode>> WalletNode::open(const Config& config,
+                                                     const chain::Network& network) {
+  std::unique_ptr<WalletNode> node(new WalletNode(network));
+  sql::DatabaseOptions options = TRY(wallet_database(config));
+  node->database_ = TRY(sql::Database::open(std::move(options)));
+  wallet::StoreOptions store;
+  store.gap_limit = static_cast<std::uint32_t>(config.wallet.gap_limit);
+  store.prune_window = std::max(store.prune_window, network.rollback_window);
+  node->store_ = TRY(wallet::Store::open(*node->database_, node->network_, store));
+  node->feed_ = TRY(wallet::Feed::open(*node->store_));
+  return node;
+}
+
+WalletNode::~WalletNode() {
+  stop();
+}
+
+void WalletNode::start(const chainstate::ChainState& chain,
+                       std::function<Result<std::unique_ptr<feed::Source>>()> open_source) {
+  thread_ = std::thread(
+      [this, &chain, open = std::move(open_source)] { run(chain, open); });
+}
+
+void WalletNode::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+Result<wallet::WalletInfo> WalletNode::request_rescan(std::string_view wallet,
+                                                      std::optional<std::uint64_t> from_height) {
+  const wallet::WalletInfo found = TRY(store_->find(wallet));
+  wallet::WalletInfo asked =
+      TRY(store_->request_rescan(found.id, from_height.value_or(found.birthday_height)));
+  {
+    std::lock_guard lock(mutex_);
+    asked_ = true;
+  }
+  wake_.notify_all();
+  return asked;
+}
+
+void WalletNode::clean_leases() {
+  const auto cleaned = store_->clean_leases();
+  if (!cleaned) {
+    log::warn("expired leases could not be taken away", {{"problem", cleaned.error().message}});
+  } else if (*cleaned > 0) {
+    log::info("expired leases taken away", {{"leases", *cleaned}});
+  }
+}
+
+void WalletNode::run(
+    const chainstate::ChainState& chain,
+    const std::function<Result<std::unique_ptr<feed::Source>>()>& open_source) {
+  const RescanTools tools{network_, chain, *store_, *feed_, open_source, stopping_, {}};
+  while (!stopping_) {
+    clean_leases();
+    std::vector<wallet::WalletInfo> asked;
+    if (auto list = store_->requested_rescans()) asked = std::move(*list);
+    for (const wallet::WalletInfo& wallet : asked) {
+      if (stopping_) return;
+      log::info("rescan", {{"wallet", wallet.name}, {"from", *wallet.rescan_next}});
+      const auto done = run_rescan(tools, wallet);
+      if (done) {
+        log::info("rescan done", {{"wallet", wallet.name},
+                                  {"blocks", done->blocks},
+                                  {"transactions", done->changed}});
+      } else if (done.error().code != Code::kCancelled) {
+        log::warn("rescan stopped, trying again later",
+                  {{"wallet", wallet.name}, {"problem", done.error().message}});
+      }
+    }
+    std::unique_lock lock(mutex_);
+    wake_.wait_for(lock, kEvery, [&] { return stopping_ || asked_; });
+    asked_ = false;
+  }
+}
+
+}  // namespace coffer::app

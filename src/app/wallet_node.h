@@ -1,0 +1,52 @@
+// The wallets of a running node: database, store and feed, and what is to be done now and then:
+// rescans, and taking away leases that have expired.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "app/config.h"
+#include "app/rescan.h"
+
+namespace coffer::app {
+
+class WalletNode {
+ public:
+  // `network` with the genesis of the data directory. Errors: those of sql::Database::open and
+  // wallet::Store::open.
+  static Result<std::unique_ptr<WalletNode>> open(const Config& config,
+                                                  const chain::Network& network);
+  ~WalletNode();
+
+  wallet::Store& store() { return *store_; }
+  wallet::Feed& feed() { return *feed_; }
+
+  // Starts the thread for what is to be done now and then.
+  void start(const chainstate::ChainState& chain,
+             std::function<Result<std::unique_ptr<feed::Source>>()> open_source);
+  // Idempotent; waits for the thread.
+  void stop();
+
+  // Asks for a rescan, which the thread does. Thread-safe. Errors: kNotFound, kInvalidInput.
+  Result<wallet::WalletInfo> request_rescan(std::string_view wallet,
+                                            std::optional<std::uint64_t> from_height);
+
+ private:
+  WalletNode(const chain::Network& network) : network_(network) {}
+  void run(const chainstate::ChainState& chain,
+           const std::function<Result<std::unique_ptr<feed::Source>>()>& open_source);
+  void clean_leases();
+
+  const chain::Network network_;
+  std::unique_ptr<sql::Database> database_;
+  std::unique_ptr<wallet::Store> store_;
+  std::unique_ptr<wallet::Feed> feed_;
+  std::atomic<bool> stopping_{false};
+  std::mutex mutex_;  // guards asked_, and stopping_ for the wait
+  std::condition_variable wake_;
+  bool asked_ = false;
+  std::thread thread_;
+};
+
+}  // namespace coffer::app

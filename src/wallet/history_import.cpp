@@ -1,0 +1,194 @@
+#include "wallet/history_import.h"
+
+#include <stdlib.h>
+
+#include <fstream>
+
+#include "base/file.h"
+#include "crypto/sha256.h"
+#include "wallet/history_line.h"
+#include "wallet/ledger_impl.h"
+#include "wallet/store_impl.h"
+
+namespace coffer::wallet {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kLinesAtOnce = 200;
+
+// The lines of a file, one at a time.
+class LineReader {
+ public:
+  static Result<LineReader> open(const fs::path& file) {
+    LineReader reader;
+    reader.stream_.open(file, std::ios::binary);
+    if (!reader.stream_) return fail(Code::kNotFound, "cannot open {}", file.string());
+    return reader;
+  }
+  // False after the last.
+  Result<bool> next(std::string& line) {
+    line.clear();
+    for (int c; (c = stream_.get()) != std::char_traits<char>::eof();) {
+      if (c == '\n') return true;
+      if (line.size() == kMaxHistoryLine)
+        return fail(Code::kTooLarge, "a line has at most {} bytes", kMaxHistoryLine);
+      line.push_back(static_cast<char>(c));
+    }
+    if (stream_.bad()) return fail(Code::kUnavailable, "the file cannot be read");
+    return !line.empty();
+  }
+
+ private:
+  std::ifstream stream_;
+};
+
+// Of all lines, so that another file, or a mended one, is begun anew.
+Result<Hash256> digest_of(const fs::path& file) {
+  LineReader reader = TRY(LineReader::open(file));
+  Hash256 digest{};
+  std::string line;
+  while (TRY(reader.next(line))) {
+    const Hash256 of_line = crypto::sha256(as_bytes(line));
+    Bytes both(digest.begin(), digest.end());
+    append(both, of_line.view());
+    digest = crypto::sha256(both);
+  }
+  return digest;
+}
+
+}  // namespace
+
+class HistoryImport {
+ public:
+  HistoryImport(Store& store, WalletId wallet, Hash256 digest)
+      : store_(store), wallet_(wallet), digest_(digest) {}
+
+  Result<HistoryImported> run(const fs::path& file, const HistoryImportOptions& options) {
+    done_.resumed = TRY(lines_done_before());
+    LineReader reader = TRY(LineReader::open(file));
+    std::string text;
+    while (TRY_IN(fmt::format("line {}", done_.lines + 1), reader.next(text))) {
+      ++done_.lines;
+      if (done_.lines > 1 && done_.lines <= done_.resumed) continue;
+      TRY_IN(fmt::format("line {}", done_.lines), add_line(text));
+      if (waiting_.size() >= kLinesAtOnce) TRY(flush(done_.lines));
+      if (options.progress && done_.lines % kLinesAtOnce == 0 && !options.progress(done_.lines)) {
+        TRY(flush(done_.lines));
+        return fail(Code::kCancelled, "stopped after line {}; the next run goes on", done_.lines);
+      }
+    }
+    if (done_.lines == 0) return fail(Code::kInvalidInput, "the file is empty");
+    TRY(flush(done_.lines));
+    return done_;
+  }
+
+ private:
+  struct Waiting {
+    std::uint64_t line = 0;
+    HistoryTx tx;
+    std::unique_ptr<chain::Block> decoded;
+  };
+
+  Result<std::uint64_t> lines_done_before() {
+    auto connection = TRY(store_.database().acquire());
+    const auto lines = TRY(connection.value<std::uint64_t>(
+        "SELECT lines_done FROM history_imports WHERE wallet_id = $1 AND file_digest = $2",
+        {wallet_, digest_}));
+    return lines.value_or(0);
+  }
+
+  Result<> add_line(std::string_view text) {
+    if (text.empty()) return {};
+    HistoryLine line = TRY(parse_history_line(store_.network(), text));
+    if (std::holds_alternative<HistoryHeader>(line) != (done_.lines == 1))
+      return fail(Code::kInvalidInput,
+                  R"(the first line, and no other, is {{"coffer_history":1,"chain":…,"network":…}})");
+    if (auto* tx = std::get_if<HistoryTx>(&line)) {
+      auto decoded = TRY(decode_tx(store_.network(), tx->raw));
+      waiting_.push_back({done_.lines, std::move(*tx), std::move(decoded)});
+      return {};
+    }
+    TRY(flush(done_.lines - 1));  // the order of the lines is kept
+    return add_other(line);
+  }
+
+  Result<> add_other(const HistoryLine& line) {
+    if (const auto* descriptor = std::get_if<HistoryDescriptor>(&line)) {
+      const Imported made =
+          TRY(store_.import_descriptor(wallet_, descriptor->text, descriptor->options));
+      done_.descriptors += made.descriptors;
+      done_.addresses += made.addresses;
+    } else if (const auto* script = std::get_if<HistoryScript>(&line)) {
+      const Imported made = TRY(store_.import_script(wallet_, script->script, script->options));
+      done_.addresses += made.addresses;
+    } else if (const auto* label = std::get_if<HistoryLabel>(&line)) {
+      TRY(store_.set_label(wallet_, label->kind, label->ref, label->label));
+      ++done_.labels;
+    } else if (const auto* lease = std::get_if<HistoryLease>(&line)) {
+      (void)TRY(store_.lease(wallet_, lease->request));
+      ++done_.leases;
+    }
+    return {};
+  }
+
+  // All that wait, and how far the file is done then, in one transaction.
+  Result<> flush(std::uint64_t lines_done) {
+    std::uint64_t changed = 0;
+    auto done = store_.database().run_transaction(
+        [&](sql::Transaction& sql) -> Result<> {
+          changed = 0;
+          TRY(share_writing(sql));
+          for (const Waiting& one : waiting_) {
+            const Recorded recorded = TRY_IN(
+                fmt::format("line {}", one.line),
+                store_.record_in(sql, wallet_, *one.decoded, one.tx.options));
+            changed += recorded.changed ? 1 : 0;
+          }
+          (void)TRY(sql.execute(
+              "INSERT INTO history_imports (wallet_id, file_digest, lines_done)"
+              " VALUES ($1, $2, $3) ON CONFLICT (wallet_id, file_digest) DO UPDATE"
+              " SET lines_done = excluded.lines_done",
+              {wallet_, digest_, lines_done}));
+          return {};
+        },
+        kWrite);
+    if (!done) return done;
+    done_.transactions += changed;
+    done_.unchanged += waiting_.size() - changed;
+    waiting_.clear();
+    return {};
+  }
+
+  Store& store_;
+  const WalletId wallet_;
+  const Hash256 digest_;
+  HistoryImported done_;
+  std::vector<Waiting> waiting_;
+};
+
+Result<HistoryImported> import_history(Store& store, WalletId wallet, const fs::path& file,
+                                       const HistoryImportOptions& options) {
+  const Hash256 digest = TRY(digest_of(file));
+  return HistoryImport(store, wallet, digest).run(file, options);
+}
+
+Result<HistoryImported> try_history(const chain::Network& network, const fs::path& file,
+                                    const HistoryImportOptions& options) {
+  std::string dir = (fs::temp_directory_path() / "coffer-import-XXXXXX").string();
+  if (::mkdtemp(dir.data()) == nullptr) return fail(errno_error(errno, "cannot make " + dir));
+  const auto run = [&]() -> Result<HistoryImported> {
+    sql::DatabaseOptions database;
+    database.location = "sqlite:" + dir + "/wallet.db";
+    const auto opened = TRY(sql::Database::open(database));
+    const auto store = TRY(Store::open(*opened, network));
+    const WalletInfo wallet = TRY(store->create({"try"}));
+    return import_history(*store, wallet.id, file, options);
+  };
+  auto done = run();
+  std::error_code ignored;
+  fs::remove_all(dir, ignored);
+  return done;
+}
+
+}  // namespace coffer::wallet
