@@ -87,7 +87,8 @@ class Sequence {
   void catch_up() {
     const std::uint64_t blocks = rng_.between(2, 2 * options_.rollback_window + 2);
     ASSERT_NO_FATAL_FAILURE(apply(blocks, blocks + rng_.below(3)));
-    ASSERT_TRUE(store_->flush());
+    const auto flushed = store_->flush();
+    ASSERT_TRUE(flushed) << flushed.error().message;
   }
 
   void rollback() {

@@ -144,6 +144,7 @@ CREATE TABLE utxos (
   CONSTRAINT check_spent_tx_and_index_pair CHECK ((spent_by_tx_id IS NULL) = (spent_input_index IS NULL)),
   CONSTRAINT uidx_utxos_outpoint UNIQUE (wallet_id, tx_id, output_index)
 );
+CREATE INDEX idx_utxos_by_id ON utxos (id);
 CREATE INDEX idx_utxos_unspent ON utxos (wallet_id, id) WHERE spent_by_tx_id IS NULL;
 CREATE INDEX idx_utxos_unspent_by_amount ON utxos (wallet_id, amount, id) WHERE spent_by_tx_id IS NULL;
 CREATE INDEX idx_utxos_unspent_by_address ON utxos (wallet_id, address_id, amount) WHERE spent_by_tx_id IS NULL;
@@ -298,8 +299,10 @@ BEGIN
 END $$;
 CREATE TRIGGER trg_coin_made AFTER INSERT ON utxos FOR EACH ROW EXECUTE FUNCTION balance_of_coin();
 CREATE TRIGGER trg_coin_gone BEFORE DELETE ON utxos FOR EACH ROW EXECUTE FUNCTION balance_of_coin();
-CREATE TRIGGER trg_coin_before_spend BEFORE UPDATE OF spent_by_tx_id ON utxos FOR EACH ROW EXECUTE FUNCTION balance_of_coin();
-CREATE TRIGGER trg_coin_after_spend AFTER UPDATE OF spent_by_tx_id ON utxos FOR EACH ROW EXECUTE FUNCTION balance_of_coin();
+CREATE TRIGGER trg_coin_before_spend BEFORE UPDATE OF spent_by_tx_id ON utxos
+  FOR EACH ROW WHEN (OLD.spent_by_tx_id IS DISTINCT FROM NEW.spent_by_tx_id) EXECUTE FUNCTION balance_of_coin();
+CREATE TRIGGER trg_coin_after_spend AFTER UPDATE OF spent_by_tx_id ON utxos
+  FOR EACH ROW WHEN (OLD.spent_by_tx_id IS DISTINCT FROM NEW.spent_by_tx_id) EXECUTE FUNCTION balance_of_coin();
 
 -- Of a transaction whose state changes: the coins that it made, and those that it spends if it was or becomes pending.
 CREATE FUNCTION balance_of_transaction() RETURNS trigger LANGUAGE plpgsql AS $$

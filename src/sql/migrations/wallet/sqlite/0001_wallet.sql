@@ -276,10 +276,12 @@ BEGIN
   INSERT INTO balance_change SELECT wallet_id, account_id, address_id, kind, -1, -amount FROM coin_kinds WHERE wallet_id = OLD.wallet_id AND id = OLD.id;
 END;
 CREATE TRIGGER trg_coin_before_spend BEFORE UPDATE OF spent_by_tx_id ON utxos
+WHEN OLD.spent_by_tx_id IS NOT NEW.spent_by_tx_id
 BEGIN
   INSERT INTO balance_change SELECT wallet_id, account_id, address_id, kind, -1, -amount FROM coin_kinds WHERE wallet_id = OLD.wallet_id AND id = OLD.id;
 END;
 CREATE TRIGGER trg_coin_after_spend AFTER UPDATE OF spent_by_tx_id ON utxos
+WHEN OLD.spent_by_tx_id IS NOT NEW.spent_by_tx_id
 BEGIN
   INSERT INTO balance_change SELECT wallet_id, account_id, address_id, kind, 1, amount FROM coin_kinds WHERE wallet_id = NEW.wallet_id AND id = NEW.id;
 END;

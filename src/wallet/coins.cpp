@@ -1,0 +1,205 @@
+// Lists of coins. Unspent ones come from partial indexes, so spent history costs nothing; a page
+// looks at a bounded number of rows (E11) and may be short then, with a cursor to go on.
+#include "wallet/addresses_impl.h"
+#include "wallet/store_impl.h"
+
+namespace coffer::wallet {
+namespace {
+
+constexpr std::size_t kMaxExamined = 10'000;
+
+constexpr std::string_view kColumns =
+    "c.id, c.tx_hash, c.output_index, c.amount, c.state, a.name, c.address_id, d.script_pub_key,"
+    " c.block_height, c.is_coinbase, s.tx_hash, l.external_lock_id, l.expires_at, y.tip_height,"
+    " c.account_id";
+constexpr std::string_view kTables =
+    " FROM coin_states c"
+    " JOIN accounts a ON a.wallet_id = c.wallet_id AND a.id = c.account_id"
+    " JOIN addresses d ON d.wallet_id = c.wallet_id AND d.id = c.address_id"
+    " CROSS JOIN sync_state y"
+    " LEFT JOIN transactions s ON s.wallet_id = c.wallet_id AND s.id = c.spent_by_tx_id"
+    " LEFT JOIN utxo_leases l ON l.wallet_id = c.wallet_id AND l.utxo_id = c.id"
+    "  AND l.expires_at > coffer_now()";
+
+struct Read {
+  Coin coin;
+  std::uint64_t account_id = 0;
+};
+
+Result<Read> read_coin(const sql::Rows& rows) {
+  Read read;
+  Coin& coin = read.coin;
+  coin.id = TRY(rows.get<std::uint64_t>(0));
+  coin.outpoint.tx = TRY(rows.get<Hash256>(1));
+  coin.outpoint.index = TRY(rows.get<std::uint32_t>(2));
+  coin.amount = TRY(rows.get<Amount>(3));
+  coin.state = TRY(read_state(rows, 4));
+  coin.account = TRY(rows.get<std::string>(5));
+  coin.address_id = TRY(rows.get<std::uint64_t>(6));
+  coin.script = TRY(rows.get<Bytes>(7));
+  coin.height = TRY(rows.get<std::optional<std::uint64_t>>(8));
+  coin.coinbase = TRY(rows.get<bool>(9));
+  coin.spent_by = TRY(rows.get<std::optional<Hash256>>(10));
+  if (const auto lock = TRY(rows.get<std::optional<LockId>>(11))) {
+    const std::int64_t expires = TRY(rows.get<std::int64_t>(12));
+    coin.lease = Lease{*lock, expires};
+  }
+  const std::int64_t tip = TRY(rows.get<std::int64_t>(13));
+  if (coin.height && static_cast<std::int64_t>(*coin.height) <= tip)
+    coin.confirmations = static_cast<std::uint64_t>(tip) - *coin.height + 1;
+  read.account_id = TRY(rows.get<std::uint64_t>(14));
+  return read;
+}
+
+bool is_unspent(CoinState state) {
+  return state == CoinState::kConfirmed || state == CoinState::kUnconfirmed ||
+         state == CoinState::kImmature || state == CoinState::kPending;
+}
+
+// The question, with its names looked up.
+class Filter {
+ public:
+  Filter(const CoinQuery& query, std::optional<std::uint64_t> account)
+      : query_(query), account_(account) {}
+
+  bool walks_history() const {
+    return std::any_of(query_.states.begin(), query_.states.end(),
+                       [](CoinState state) { return !is_unspent(state); });
+  }
+  bool accepts(const Read& read) const {
+    const Coin& coin = read.coin;
+    if (account_ && read.account_id != *account_) return false;
+    if (query_.spendable && !is_spendable(coin)) return false;
+    if (query_.states.empty() ? !is_unspent(coin.state) && !query_.spendable
+                              : std::find(query_.states.begin(), query_.states.end(),
+                                          coin.state) == query_.states.end())
+      return false;
+    if (query_.leased && *query_.leased != coin.lease.has_value()) return false;
+    return within(coin.amount.value, query_.min_amount, query_.max_amount) &&
+           within(coin.confirmations, query_.min_confirmations, query_.max_confirmations);
+  }
+
+ private:
+  static bool within(std::uint64_t value, const std::optional<std::uint64_t>& min,
+                     const std::optional<std::uint64_t>& max) {
+    return (!min || value >= *min) && (!max || value <= *max);
+  }
+  bool is_spendable(const Coin& coin) const {
+    if (coin.lease) return false;
+    if (coin.state == CoinState::kConfirmed) return true;
+    return query_.chain_pending &&
+           (coin.state == CoinState::kUnconfirmed || coin.state == CoinState::kPending);
+  }
+
+  const CoinQuery& query_;
+  const std::optional<std::uint64_t> account_;
+};
+
+bool by_amount(CoinOrder order) {
+  return order == CoinOrder::kLargest || order == CoinOrder::kSmallest;
+}
+bool descends(CoinOrder order) {
+  return order == CoinOrder::kLargest || order == CoinOrder::kNewest;
+}
+
+// A cursor: the order, then amount and id of the last coin that was looked at.
+std::string make_cursor(CoinOrder order, const Coin& coin) {
+  return fmt::format("{}.{}.{}", static_cast<int>(order), coin.amount, coin.id);
+}
+struct After {
+  std::uint64_t amount = 0, id = 0;
+};
+Result<After> parse_cursor(CoinOrder order, std::string_view text) {
+  const std::size_t dot = text.find('.', 2);
+  if (text.size() < 5 || text[1] != '.' || dot == std::string_view::npos ||
+      text[0] != '0' + static_cast<int>(order))
+    return bad_cursor();
+  const auto amount = TRY(number_cursor(text.substr(2, dot - 2)));
+  const auto id = TRY(number_cursor(text.substr(dot + 1)));
+  if (!amount || !id) return bad_cursor();
+  return After{static_cast<std::uint64_t>(*amount), static_cast<std::uint64_t>(*id)};
+}
+
+// Which coins, in which order: $1 wallet, $2 limit, then the rest.
+std::string coin_sql(const CoinQuery& query, bool history, bool has_address, bool goes_on) {
+  std::string where = " WHERE c.wallet_id = $1";
+  int next = 3;
+  if (!history) where += " AND c.spent_by_tx_id IS NULL";
+  if (has_address) where += fmt::format(" AND c.address_id = ${}", next++);
+  const std::string_view sign = descends(query.order) ? "<" : ">";
+  const std::string_view direction = descends(query.order) ? " DESC" : "";
+  if (by_amount(query.order)) {
+    if (query.min_amount) where += fmt::format(" AND c.amount >= ${}", next++);
+    if (query.max_amount) where += fmt::format(" AND c.amount <= ${}", next++);
+    if (goes_on) where += fmt::format(" AND (c.amount, c.id) {} (${}, ${})", sign, next, next + 1);
+    where += fmt::format(" ORDER BY c.amount{0}, c.id{0}", direction);
+  } else {
+    if (goes_on) where += fmt::format(" AND c.id {} ${}", sign, next);
+    where += fmt::format(" ORDER BY c.id{}", direction);
+  }
+  return fmt::format("SELECT {}{}{} LIMIT $2", kColumns, kTables, where);
+}
+
+}  // namespace
+
+Result<Page<Coin>> Store::coins(WalletId wallet, const CoinQuery& query) const {
+  TRY(check_page(query.page));
+  std::optional<After> after;
+  if (!query.page.cursor.empty()) after = TRY(parse_cursor(query.order, query.page.cursor));
+  return database_.run_transaction(
+      [&](sql::Transaction& sql) -> Result<Page<Coin>> {
+        TRY(require_wallet(sql, wallet));
+        std::optional<std::uint64_t> account, address;
+        if (query.account) account = TRY(require_account(sql, wallet, *query.account));
+        if (query.script) {
+          address = TRY(sql.value<std::uint64_t>(
+              "SELECT id FROM addresses WHERE wallet_id = $1 AND script_hash = $2",
+              {wallet, script_hash(*query.script)}));
+          if (!address)
+            return fail(Code::kNotFound, "this wallet does not watch that address or script");
+        }
+        const Filter filter(query, account);
+        std::vector<sql::Param> params = {wallet, kMaxExamined};
+        if (address) params.emplace_back(*address);
+        if (by_amount(query.order)) {
+          if (query.min_amount) params.emplace_back(*query.min_amount);
+          if (query.max_amount) params.emplace_back(*query.max_amount);
+          if (after) params.emplace_back(after->amount);
+        }
+        if (after) params.emplace_back(after->id);
+        sql::Rows rows = TRY(sql.stream(
+            coin_sql(query, filter.walks_history(), address.has_value(), after.has_value()),
+            params));
+        Page<Coin> page;
+        std::size_t examined = 0;
+        std::string last;
+        while (TRY(rows.next())) {
+          if (page.items.size() == query.page.count) {
+            page.cursor = last;
+            return page;
+          }
+          Read read = TRY(read_coin(rows));
+          last = make_cursor(query.order, read.coin);
+          ++examined;
+          if (filter.accepts(read)) page.items.push_back(std::move(read.coin));
+        }
+        if (examined == kMaxExamined) page.cursor = last;
+        return page;
+      },
+      kRead);
+}
+
+Result<Coin> Store::coin(WalletId wallet, const chain::Outpoint& outpoint) const {
+  auto connection = TRY(database_.acquire());
+  TRY(require_wallet(connection, wallet));
+  sql::Rows rows = TRY(connection.query(
+      fmt::format("SELECT {}{} WHERE c.wallet_id = $1 AND c.tx_hash = $2 AND c.output_index = $3",
+                  kColumns, kTables),
+      {wallet, outpoint.tx, outpoint.index}));
+  if (!TRY(rows.next()))
+    return fail(Code::kNotFound, "this wallet has no coin {}", shown(outpoint));
+  Read read = TRY(read_coin(rows));
+  return std::move(read.coin);
+}
+
+}  // namespace coffer::wallet

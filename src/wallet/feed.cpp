@@ -1,0 +1,217 @@
+#include "wallet/feed.h"
+
+#include "base/log.h"
+#include "bus/position_codec.h"
+#include "wallet/store_impl.h"
+
+namespace coffer::wallet {
+namespace {
+
+Result<bus::Position> stored_position(sql::Session& sql) {
+  const auto bytes = TRY(sql.value<Bytes>("SELECT position FROM sync_state"));
+  if (!bytes) return fail(Code::kCorrupt, "the wallets' position is missing");
+  return bus::decode_position(*bytes);
+}
+
+Result<> store_position(sql::Transaction& sql, const bus::Position& position,
+                        std::int64_t tip_height) {
+  const Bytes encoded = bus::encode_position(position);
+  (void)TRY(sql.execute("UPDATE sync_state SET position = $1, tip_height = $2",
+                        {encoded, tip_height}));
+  return {};
+}
+
+// Bitcoin's ordinals are heights.
+std::int64_t tip_height(const bus::Position& position) {
+  return static_cast<std::int64_t>(position.height()) - 1;
+}
+
+}  // namespace
+
+Feed::Feed(Store& store, FeedOptions options, bus::Position position)
+    : store_(store), options_(options), position_(position), committed_(position) {}
+
+Result<std::unique_ptr<Feed>> Feed::open(Store& store, FeedOptions options) {
+  auto position =
+      store.database().run_transaction([&](sql::Transaction& sql) -> Result<bus::Position> {
+        TRY(write_alone(sql));
+        (void)TRY(sql.execute(
+            "UPDATE transactions SET in_mempool = $1 WHERE block_height IS NULL AND in_mempool",
+            {false}));
+        return stored_position(sql);
+      });
+  if (!position) return fail(std::move(position).error());
+  return std::unique_ptr<Feed>(new Feed(store, options, *position));
+}
+
+bus::Position Feed::position() const {
+  std::lock_guard lock(mutex_);
+  return committed_;
+}
+
+Result<> Feed::skip_to(const bus::Position& position) {
+  std::lock_guard writing(writing_);
+  auto moved = store_.database().run_transaction([&](sql::Transaction& sql) -> Result<bool> {
+    TRY(write_alone(sql));
+    if (TRY(sql.value<std::int64_t>("SELECT id FROM addresses LIMIT 1"))) return false;
+    if (!TRY(stored_position(sql)).at_origin) return false;
+    TRY(store_position(sql, position, tip_height(position)));
+    return true;
+  });
+  if (!moved) return fail(std::move(moved).error());
+  if (!*moved) return {};
+  std::lock_guard lock(mutex_);
+  position_ = committed_ = position;
+  return {};
+}
+
+Result<> Feed::on_block(const bus::BlockApplied& block) {
+  // A commit does not span what may be undone and what may not (E2).
+  if (!held_.empty() && held_.back().below_window != block.below_window) TRY(flush());
+  held_.push_back(block);
+  held_bytes_ += block.block->raw.size();
+  {
+    std::lock_guard lock(mutex_);
+    position_ = block.position();
+  }
+  const bool may_wait = block.below_window || block.behind > 0;
+  if (may_wait && held_.size() < options_.held_blocks && held_bytes_ < options_.held_bytes)
+    return {};
+  return commit();
+}
+
+Result<> Feed::flush() {
+  if (held_.empty()) return {};
+  return commit();
+}
+
+Result<> Feed::commit() {
+  std::lock_guard writing(writing_);
+  std::uint64_t invalidated = 0;
+  auto done = store_.database().run_transaction(
+      [&](sql::Transaction& sql) {
+        invalidated = 0;
+        return commit_blocks(sql, invalidated);
+      },
+      kWrite);
+  if (!done) {
+    // The bus delivers the last block again; those before it are still held.
+    held_bytes_ -= held_.back().block->raw.size();
+    held_.pop_back();
+    return done;
+  }
+  store_.counters_->invalidations += invalidated;
+  std::lock_guard lock(mutex_);
+  committed_ = held_.back().position();
+  held_.clear();
+  held_bytes_ = 0;
+  return {};
+}
+
+Result<> Feed::commit_blocks(sql::Transaction& sql, std::uint64_t& invalidated) {
+  TRY(write_alone(sql));
+  TRY(watch_.refresh(sql));
+  // Whoever shares the database may have been faster (E3).
+  const bus::Position stored = TRY(stored_position(sql));
+  bus::Position at = stored;
+  for (const bus::BlockApplied& held : held_) {
+    const chain::Block& block = *held.block;
+    if (held.position().height() <= stored.height()) continue;
+    if (held.position().height() != at.height() + 1 ||
+        (!at.at_origin && block.prev != at.point.hash))
+      return fail(Error{Code::kUnavailable, true,
+                        fmt::format("the wallets stand at height {} on another branch: does "
+                                    "another process feed them?",
+                                    tip_height(at))});
+    (void)TRY(apply(sql, block, std::nullopt, invalidated));
+    at = held.position();
+  }
+  if (at == stored) return {};
+  return store_position(sql, at, tip_height(at));
+}
+
+Result<> Feed::on_rollback(const bus::RolledBack& rollback) {
+  TRY(flush());
+  std::lock_guard writing(writing_);
+  std::uint64_t invalidated = 0;
+  auto undone = store_.database().run_transaction(
+      [&](sql::Transaction& sql) -> Result<> {
+        TRY(write_alone(sql));
+        if (TRY(stored_position(sql)).height() <= rollback.to.height()) return {};
+        invalidated = TRY(disconnect(sql, tip_height(rollback.to)));
+        return store_position(sql, rollback.to, tip_height(rollback.to));
+      },
+      kWrite);
+  if (!undone) return undone;
+  store_.counters_->invalidations += invalidated;
+  std::lock_guard lock(mutex_);
+  position_ = committed_ = rollback.to;
+  return {};
+}
+
+Result<> Feed::on_tx_seen(const bus::TxSeen& seen) {
+  TRY(flush());
+  std::lock_guard writing(writing_);
+  const TxView view{*seen.tx, seen.tx->txs.front()};
+  bool stale = false;
+  {
+    auto connection = TRY(store_.database().acquire());
+    stale = TRY(watch_.is_stale(connection));
+  }
+  if (!stale && !watch_.may_touch(view)) return {};
+  auto found_hits = store_.database().run_transaction(
+      [&](sql::Transaction& sql) -> Result<std::vector<Hit>> {
+        TRY(write_alone(sql));
+        TRY(watch_.refresh(sql));
+        std::vector<Hit> found;
+        for (bool extended = true; extended;) {
+          extended = false;
+          found = TRY(owners(sql, view, extended));
+        }
+        return found;
+      },
+      kWrite);
+  const std::vector<Hit> hits = TRY(std::move(found_hits));
+  for (const Hit& hit : hits) {
+    // Each wallet by itself: what one cannot take does not keep it from the others.
+    auto recorded = store_.database().run_transaction(
+        [&](sql::Transaction& sql) -> Result<Recorded> {
+          TRY(write_alone(sql));
+          return Ledger(sql, hit.wallet).add_published(view, hit.owned, true);
+        },
+        kWrite);
+    if (recorded) {
+      store_.counters_->invalidations += recorded->invalidated.size();
+    } else if (recorded.error().code == Code::kConflict ||
+               recorded.error().code == Code::kInvalidInput) {
+      log::info("a transaction of the mempool was passed over",
+                {{"tx", shown(view.tx.id)}, {"problem", recorded.error().message}});
+    } else {
+      return fail(std::move(recorded).error());
+    }
+  }
+  watch(view, hits);
+  return {};
+}
+
+Result<> Feed::on_tx_dropped(const bus::TxDropped& dropped) {
+  TRY(flush());
+  {
+    auto connection = TRY(store_.database().acquire());
+    if (!TRY(connection.value<std::int64_t>(
+            "SELECT id FROM transactions WHERE tx_hash = $1 AND in_mempool LIMIT 1",
+            {dropped.id})))
+      return {};
+  }
+  return store_.database().run_transaction(
+      [&](sql::Transaction& sql) -> Result<> {
+        TRY(write_alone(sql));
+        (void)TRY(sql.execute(
+            "UPDATE transactions SET in_mempool = $2 WHERE tx_hash = $1 AND in_mempool",
+            {dropped.id, false}));
+        return {};
+      },
+      kWrite);
+}
+
+}  // namespace coffer::wallet

@@ -1,0 +1,73 @@
+// The wallets as a consumer of blocks and of the mempool. All wallets of a database are matched in
+// one pass over a block, and a commit holds whole blocks with the new position (E2).
+#pragma once
+
+#include <mutex>
+
+#include "bus/consumer.h"
+#include "wallet/ledger_impl.h"
+#include "wallet/watch.h"
+
+namespace coffer::wallet {
+
+struct FeedOptions {
+  // Blocks that are held back for one commit, while the source has more.
+  std::size_t held_blocks = 500;
+  std::size_t held_bytes = 32u << 20;
+};
+
+class Feed final : public bus::Consumer {
+ public:
+  // The store must outlive it. Forgets what the node's mempool held: the node tells it anew.
+  static Result<std::unique_ptr<Feed>> open(Store& store, FeedOptions options = {});
+
+  std::string_view name() const override { return "wallet"; }
+  bus::Position position() const override;
+  Result<> on_block(const bus::BlockApplied& block) override;
+  // Errors: kBeyondWindow if a transaction above it was pruned.
+  Result<> on_rollback(const bus::RolledBack& rollback) override;
+  Result<> on_tx_seen(const bus::TxSeen& seen) override;
+  Result<> on_tx_dropped(const bus::TxDropped& dropped) override;
+  Result<> flush() override;
+  std::string repair() const override {
+    return "see 'coffer wallet verify'; a wallet is read anew with 'coffer wallet rescan'";
+  }
+
+  // Wallets without a single address need no block: they start here. Nothing happens if one has.
+  // Before it is given to the bus.
+  Result<> skip_to(const bus::Position& position);
+
+  // Looks again at one block that is on the chain and not above the position, for one wallet; how
+  // many transactions changed. Thread-safe beside the bus. Errors: kConflict if the block is above
+  // the position, or another one is known at its height.
+  Result<std::uint64_t> rescan_block(WalletId wallet, const chain::Block& block);
+
+ private:
+  struct Hit {  // a transaction of a block that a wallet owns a part of
+    WalletId wallet;
+    std::vector<OwnedOutput> owned;
+  };
+  Feed(Store& store, FeedOptions options, bus::Position position);
+
+  Result<> commit();
+  Result<> commit_blocks(sql::Transaction& sql, std::uint64_t& invalidated);
+  // The transactions of a block that concern somebody, into their wallets.
+  Result<std::uint64_t> apply(sql::Transaction& sql, const chain::Block& block,
+                              std::optional<WalletId> only, std::uint64_t& invalidated);
+  Result<std::vector<Hit>> owners(sql::Transaction& sql, const TxView& view, bool& extended);
+  Result<> add_block_row(sql::Transaction& sql, const chain::Block& block, bool may_disconnect);
+  Result<std::uint64_t> disconnect(sql::Transaction& sql, std::int64_t to_height);
+  void watch(const TxView& view, const std::vector<Hit>& hits);
+
+  Store& store_;
+  const FeedOptions options_;
+  std::mutex writing_;  // the bus's thread, or a rescan
+  WatchSet watch_;
+  std::vector<bus::BlockApplied> held_;
+  std::size_t held_bytes_ = 0;
+  mutable std::mutex mutex_;  // guards position_
+  bus::Position position_;    // with what is held
+  bus::Position committed_;
+};
+
+}  // namespace coffer::wallet

@@ -1,0 +1,162 @@
+// Blocks into wallets and out of them again.
+#include "wallet/addresses_impl.h"
+#include "wallet/feed.h"
+#include "wallet/store_impl.h"
+
+namespace coffer::wallet {
+
+Result<std::vector<Feed::Hit>> Feed::owners(sql::Transaction& sql, const TxView& view,
+                                            bool& extended) {
+  std::map<WalletId, std::vector<OwnedOutput>> found;
+  std::uint32_t at = 0;
+  for (const chain::Output& output : view.outputs()) {
+    const std::uint32_t index = at++;
+    if (!watch_.may_own(output.address)) continue;
+    struct Used {
+      WalletId wallet;
+      std::uint64_t descriptor = 0;
+      std::uint32_t index = 0;
+    };
+    std::vector<Used> used;
+    {
+      sql::Rows rows = TRY(sql.query(
+          "SELECT wallet_id, id, account_id, descriptor_id, address_index, script_pub_key"
+          " FROM addresses WHERE script_hash = $1",
+          {script_hash(output.address)}));
+      while (TRY(rows.next())) {
+        if (!equal(TRY(rows.get<ByteView>(5)), output.address)) continue;
+        const WalletId wallet = TRY(rows.get<WalletId>(0));
+        OwnedOutput owned;
+        owned.index = index;
+        owned.address_id = TRY(rows.get<std::uint64_t>(1));
+        owned.account_id = TRY(rows.get<std::uint64_t>(2));
+        found[wallet].push_back(owned);
+        const auto descriptor = TRY(rows.get<std::optional<std::uint64_t>>(3));
+        const auto position = TRY(rows.get<std::optional<std::uint32_t>>(4));
+        if (descriptor && position) used.push_back({wallet, *descriptor, *position});
+      }
+    }
+    for (const Used& use : used)
+      if (TRY(use_index(sql, store_.network(), use.wallet, use.descriptor, use.index)))
+        extended = true;
+  }
+  for (const chain::Input& input : view.inputs()) {
+    const chain::Outpoint outpoint = input.outpoint();
+    if (!watch_.may_name(outpoint)) continue;
+    sql::Rows rows = TRY(sql.query(
+        "SELECT u.wallet_id FROM transactions p JOIN utxos u ON u.wallet_id = p.wallet_id"
+        " AND u.tx_id = p.id WHERE p.tx_hash = $1 AND u.output_index = $2"
+        " UNION SELECT wallet_id FROM tx_inputs WHERE prev_tx_hash = $1 AND prev_output_index = $2",
+        {outpoint.tx, outpoint.index}));
+    while (TRY(rows.next())) (void)found[TRY(rows.get<WalletId>(0))];
+  }
+  if (extended) TRY(watch_.refresh(sql));
+  std::vector<Hit> hits;
+  for (auto& [wallet, owned] : found) hits.push_back({wallet, std::move(owned)});
+  return hits;
+}
+
+void Feed::watch(const TxView& view, const std::vector<Hit>& hits) {
+  if (hits.empty()) return;
+  for (const Hit& hit : hits)
+    for (const OwnedOutput& owned : hit.owned) watch_.add_outpoint({view.tx.id, owned.index});
+  for (const chain::Input& input : view.inputs()) watch_.add_outpoint(input.outpoint());
+}
+
+Result<> Feed::add_block_row(sql::Transaction& sql, const chain::Block& block,
+                             bool may_disconnect) {
+  const std::uint64_t height = block.number.value;
+  const auto known = TRY(
+      sql.value<Hash256>("SELECT header_hash FROM blocks WHERE block_height = $1", {height}));
+  if (known && *known == block.hash) return {};
+  if (known && !may_disconnect)
+    return fail(Code::kConflict, "another block is known at height {}", height);
+  if (known) (void)TRY(disconnect(sql, static_cast<std::int64_t>(height) - 1));
+  (void)TRY(sql.execute(
+      "INSERT INTO blocks (block_height, header_hash, block_timestamp) VALUES ($1, $2, $3)",
+      {height, block.hash, block.time_unix_s}));
+  return {};
+}
+
+Result<std::uint64_t> Feed::apply(sql::Transaction& sql, const chain::Block& block,
+                                  std::optional<WalletId> only, std::uint64_t& invalidated) {
+  std::uint64_t changed = 0;
+  bool has_row = false;
+  // What a gap that grew makes ours may be anywhere in the block: then all of it is looked at again.
+  for (bool again = true; again;) {
+    again = false;
+    std::uint32_t index = 0;
+    for (const chain::Tx& tx : block.txs) {
+      const std::uint32_t place = index++;
+      const TxView view{block, tx};
+      if (!watch_.may_touch(view)) continue;
+      const std::vector<Hit> hits = TRY(owners(sql, view, again));
+      for (const Hit& hit : hits) {
+        if (only && hit.wallet != *only) continue;
+        if (!has_row) TRY(add_block_row(sql, block, !only));
+        has_row = true;
+        const BlockRef where{block.number.value, block.hash, block.time_unix_s, place};
+        const Recorded recorded =
+            TRY(Ledger(sql, hit.wallet).add_confirmed(view, hit.owned, where, Ledger::Word::kChain));
+        changed += recorded.changed ? 1 : 0;
+        invalidated += recorded.invalidated.size();
+      }
+      watch(view, hits);
+    }
+  }
+  return changed;
+}
+
+Result<std::uint64_t> Feed::disconnect(sql::Transaction& sql, std::int64_t to_height) {
+  const auto pruned = TRY(sql.value<std::int64_t>(
+      "SELECT height FROM pruned_transactions WHERE height > $1 LIMIT 1", {to_height}));
+  if (pruned)
+    return fail(Code::kBeyondWindow,
+                "a transaction of block {} was pruned and cannot be undone", *pruned);
+  TRY(watch_.add_disconnected(sql, to_height));
+  struct Orphan {
+    WalletId wallet;
+    std::uint64_t id = 0;
+  };
+  std::vector<Orphan> orphans;
+  {
+    sql::Rows rows = TRY(sql.query(
+        "SELECT wallet_id, id FROM transactions WHERE block_height > $1 AND is_coinbase"
+        " ORDER BY wallet_id, id",
+        {to_height}));
+    while (TRY(rows.next())) {
+      Orphan orphan;
+      orphan.wallet = TRY(rows.get<WalletId>(0));
+      orphan.id = TRY(rows.get<std::uint64_t>(1));
+      orphans.push_back(orphan);
+    }
+  }
+  (void)TRY(sql.execute("DELETE FROM blocks WHERE block_height > $1", {to_height}));
+  std::uint64_t invalidated = 0;
+  for (const Orphan& orphan : orphans) {
+    const std::vector<Hash256> gone =
+        TRY(Ledger(sql, orphan.wallet).invalidate_descendants(orphan.id));
+    invalidated += gone.size();
+  }
+  return invalidated;
+}
+
+Result<std::uint64_t> Feed::rescan_block(WalletId wallet, const chain::Block& block) {
+  std::lock_guard writing(writing_);
+  std::uint64_t invalidated = 0;
+  auto changed = store_.database().run_transaction(
+      [&](sql::Transaction& sql) -> Result<std::uint64_t> {
+        TRY(write_alone(sql));
+        TRY(watch_.refresh(sql));
+        const auto tip = TRY(sql.value<std::int64_t>("SELECT tip_height FROM sync_state"));
+        if (!tip || static_cast<std::int64_t>(block.number.value) > *tip)
+          return fail(Code::kConflict, "block {} is above the wallets' tip", block.number);
+        invalidated = 0;
+        return apply(sql, block, wallet, invalidated);
+      },
+      kWrite);
+  if (changed) store_.counters_->invalidations += invalidated;
+  return changed;
+}
+
+}  // namespace coffer::wallet

@@ -1,0 +1,230 @@
+#include "base/check.h"
+#include "wallet/ledger_impl.h"
+#include "wallet/store_impl.h"
+
+namespace coffer::wallet {
+namespace {
+
+constexpr std::string_view kRowColumns =
+    "t.id, t.tx_hash, t.status, t.block_height, t.is_coinbase, t.is_stub, t.reason";
+
+}  // namespace
+
+Result<> share_writing(sql::Transaction& sql) {
+  if (sql.dialect() == sql::Dialect::kSqlite) return {};  // one writer at a time anyway
+  (void)TRY(sql.query("SELECT pg_advisory_xact_lock_shared(7163093414438)"));
+  return {};
+}
+
+Result<> write_alone(sql::Transaction& sql) {
+  if (sql.dialect() == sql::Dialect::kSqlite) return {};
+  (void)TRY(sql.query("SELECT pg_advisory_xact_lock(7163093414438)"));
+  return {};
+}
+
+Result<> Ledger::lock() {
+  std::string text = "SELECT id FROM wallets WHERE id = $1";
+  // Leases refer to the wallet and are not to wait for this.
+  if (sql_.dialect() == sql::Dialect::kPostgres) text += " FOR NO KEY UPDATE";
+  if (!TRY(sql_.value<std::int64_t>(text, {wallet_})))
+    return fail(Code::kNotFound, "there is no wallet {}", wallet_);
+  return {};
+}
+
+Result<std::vector<Ledger::Row>> Ledger::rows(std::string_view sql, sql::Params params) {
+  sql::Rows found = TRY(sql_.query(sql, params));
+  std::vector<Row> list;
+  while (TRY(found.next())) {
+    Row row;
+    row.id = TRY(found.get<std::uint64_t>(0));
+    row.hash = TRY(found.get<Hash256>(1));
+    row.status = TRY(read_status(found, 2));
+    row.height = TRY(found.get<std::optional<std::uint64_t>>(3));
+    row.coinbase = TRY(found.get<bool>(4));
+    row.stub = TRY(found.get<bool>(5));
+    row.reason = TRY(found.get<std::optional<std::string>>(6)).value_or("");
+    list.push_back(std::move(row));
+  }
+  return list;
+}
+
+Result<std::optional<Ledger::Row>> Ledger::find(const Hash256& hash) {
+  static const std::string kSql =
+      fmt::format("SELECT {} FROM transactions t WHERE t.wallet_id = $1 AND t.tx_hash = $2",
+                  kRowColumns);
+  std::vector<Row> found = TRY(rows(kSql, {wallet_, hash}));
+  if (found.empty()) return std::nullopt;
+  return std::move(found.front());
+}
+
+Result<Ledger::Row> Ledger::must_find(const Hash256& hash) {
+  auto row = TRY(find(hash));
+  if (!row) return fail(Code::kNotFound, "this wallet has no transaction {}", shown(hash));
+  return *std::move(row);
+}
+
+Result<bool> Ledger::is_pruned(const Hash256& hash) {
+  return TRY(sql_.value<std::int64_t>(
+             "SELECT height FROM pruned_transactions WHERE wallet_id = $1 AND tx_hash = $2",
+             {wallet_, hash}))
+      .has_value();
+}
+
+Result<Ledger::Row> Ledger::insert(const TxView& view, TxStatus status,
+                                   const std::optional<BlockRef>& block, bool in_mempool) {
+  std::optional<std::uint64_t> height;
+  std::optional<std::uint32_t> index;
+  if (block) height = block->height, index = block->index;
+  const auto id = TRY(sql_.value<std::uint64_t>(
+      "INSERT INTO transactions (wallet_id, tx_hash, block_height, block_index, status,"
+      " received_time, changed_at, is_coinbase, in_mempool)"
+      " VALUES ($1, $2, $3, $4, $5, coffer_now(), coffer_now(), $6, $7) RETURNING id",
+      {wallet_, view.tx.id, height, index, to_string(status), view.tx.coinbase, in_mempool}));
+  CHECK(id.has_value());
+  (void)TRY(sql_.execute("INSERT INTO tx_raw (wallet_id, tx_id, raw_tx) VALUES ($1, $2, $3)",
+                         {wallet_, *id, view.tx.raw}));
+  // The amounts of this wallet's coins, so that a spender's history stays when the coin is pruned.
+  auto batch = TRY(sql_.batch(
+      "INSERT INTO tx_inputs (wallet_id, tx_id, input_index, prev_tx_hash, prev_output_index,"
+      " amount) VALUES ($1, $2, $3, $4, $5,"
+      " (SELECT u.amount FROM transactions p JOIN utxos u ON u.wallet_id = p.wallet_id"
+      "   AND u.tx_id = p.id WHERE p.wallet_id = $1 AND p.tx_hash = $4 AND u.output_index = $5))"));
+  std::uint32_t at = 0;
+  for (const chain::Input& input : view.inputs()) {
+    const Hash256 prev = Hash256::from(input.tx);
+    TRY(batch.add({wallet_, *id, at++, prev, input.index}));
+  }
+  (void)TRY(batch.finish());
+  Row row;
+  row.id = *id;
+  row.hash = view.tx.id;
+  row.status = status;
+  row.height = height;
+  row.coinbase = view.tx.coinbase;
+  return row;
+}
+
+Result<> Ledger::set_status(const Row& row, TxStatus status, std::string_view reason) {
+  std::optional<std::string_view> why;
+  if (!reason.empty()) why = reason;
+  // An invalid transaction is in no block and in no mempool.
+  (void)TRY(sql_.execute(
+      "UPDATE transactions SET status = $3, reason = $4, changed_at = coffer_now(),"
+      " in_mempool = CASE WHEN $5 THEN in_mempool ELSE $5 END,"
+      " block_height = CASE WHEN $5 THEN block_height END,"
+      " block_index = CASE WHEN $5 THEN block_index END"
+      " WHERE wallet_id = $1 AND id = $2",
+      {wallet_, row.id, to_string(status), why, is_active(status)}));
+  return {};
+}
+
+Result<std::vector<Ledger::Row>> Ledger::conflicts(const Row& row) {
+  static const std::string kSql = fmt::format(
+      "SELECT DISTINCT {} FROM tx_inputs mine JOIN tx_inputs other"
+      " ON other.prev_tx_hash = mine.prev_tx_hash"
+      " AND other.prev_output_index = mine.prev_output_index AND other.wallet_id = mine.wallet_id"
+      " JOIN transactions t ON t.wallet_id = other.wallet_id AND t.id = other.tx_id"
+      " WHERE mine.wallet_id = $1 AND mine.tx_id = $2 AND other.tx_id <> $2"
+      " AND t.status IN ('pending', 'published') ORDER BY t.id",
+      kRowColumns);
+  return rows(kSql, {wallet_, row.id});
+}
+
+Result<> Ledger::check_parents(const Row& row) {
+  static const std::string kInvalid = fmt::format(
+      "SELECT DISTINCT {} FROM tx_inputs mine JOIN transactions t ON t.wallet_id = mine.wallet_id"
+      " AND t.tx_hash = mine.prev_tx_hash WHERE mine.wallet_id = $1 AND mine.tx_id = $2"
+      " AND t.status NOT IN ('pending', 'published') ORDER BY t.id LIMIT 1",
+      kRowColumns);
+  const std::vector<Row> invalid = TRY(rows(kInvalid, {wallet_, row.id}));
+  if (!invalid.empty())
+    return fail(Code::kConflict, "the transaction spends from {}, which is {}",
+                shown(invalid.front().hash), to_string(invalid.front().status));
+  static const std::string kStub = fmt::format(
+      "SELECT DISTINCT {} FROM tx_inputs mine"
+      " JOIN transactions p ON p.wallet_id = mine.wallet_id AND p.tx_hash = mine.prev_tx_hash"
+      " JOIN utxos u ON u.wallet_id = p.wallet_id AND u.tx_id = p.id"
+      " AND u.output_index = mine.prev_output_index"
+      " JOIN transactions t ON t.wallet_id = u.wallet_id AND t.id = u.spent_by_tx_id"
+      " WHERE mine.wallet_id = $1 AND mine.tx_id = $2 AND t.is_stub LIMIT 1",
+      kRowColumns);
+  const std::vector<Row> stub = TRY(rows(kStub, {wallet_, row.id}));
+  if (!stub.empty())
+    return fail(Code::kConflict, "a coin of the transaction was spent by {}, long confirmed",
+                shown(stub.front().hash));
+  return {};
+}
+
+Result<> Ledger::check_leases(const Row& row, const RecordOptions& options) {
+  if (options.force) return {};
+  const LockId mine = options.lock_id.value_or(LockId{});
+  const auto leased = TRY(sql_.one<Hash256, std::int64_t>(
+      "SELECT p.tx_hash, u.output_index FROM tx_inputs mine"
+      " JOIN transactions p ON p.wallet_id = mine.wallet_id AND p.tx_hash = mine.prev_tx_hash"
+      " JOIN utxos u ON u.wallet_id = p.wallet_id AND u.tx_id = p.id"
+      " AND u.output_index = mine.prev_output_index"
+      " JOIN utxo_leases l ON l.wallet_id = u.wallet_id AND l.utxo_id = u.id"
+      " WHERE mine.wallet_id = $1 AND mine.tx_id = $2 AND l.expires_at > coffer_now()"
+      " AND NOT ($4 AND l.external_lock_id = $3) ORDER BY u.id LIMIT 1",
+      {wallet_, row.id, mine, options.lock_id.has_value()}));
+  if (!leased) return {};
+  return fail(Code::kConflict, "{}#{} is leased; give its lock id, or force the spend",
+              shown(std::get<0>(*leased)), std::get<1>(*leased));
+}
+
+Result<> Ledger::settle_inputs(std::uint64_t tx_id) {
+  (void)TRY(sql_.execute(
+      "UPDATE utxos SET (spent_by_tx_id, spent_input_index) = ("
+      "  SELECT t.id, i.input_index FROM transactions p"
+      "    JOIN tx_inputs i ON i.prev_tx_hash = p.tx_hash"
+      "     AND i.prev_output_index = utxos.output_index AND i.wallet_id = p.wallet_id"
+      "    JOIN transactions t ON t.wallet_id = i.wallet_id AND t.id = i.tx_id"
+      "   WHERE p.wallet_id = utxos.wallet_id AND p.id = utxos.tx_id"
+      "     AND t.status IN ('pending', 'published')"
+      "   ORDER BY t.block_height IS NULL, t.status = 'pending', t.id LIMIT 1)"
+      " WHERE wallet_id = $1 AND id IN (SELECT u.id FROM tx_inputs m"
+      "   JOIN transactions p ON p.wallet_id = m.wallet_id AND p.tx_hash = m.prev_tx_hash"
+      "   JOIN utxos u ON u.wallet_id = p.wallet_id AND u.tx_id = p.id"
+      "    AND u.output_index = m.prev_output_index"
+      "  WHERE m.wallet_id = $1 AND m.tx_id = $2)"
+      // A stub has no inputs any more and keeps what it spent (W5).
+      " AND NOT EXISTS (SELECT 1 FROM transactions s WHERE s.wallet_id = utxos.wallet_id"
+      "   AND s.id = utxos.spent_by_tx_id AND s.is_stub)",
+      {wallet_, tx_id}));
+  return {};
+}
+
+Result<bool> Ledger::add_coins(const Row& row, const TxView& view,
+                               std::span<const OwnedOutput> owned) {
+  bool added = false;
+  for (const OwnedOutput& output : owned) {
+    const std::uint64_t amount = view.outputs()[output.index].coin.value;
+    const auto id = TRY(sql_.value<std::uint64_t>(
+        "INSERT INTO utxos (wallet_id, tx_id, output_index, amount, account_id, address_id)"
+        " VALUES ($1, $2, $3, $4, $5, $6)"
+        " ON CONFLICT (wallet_id, tx_id, output_index) DO NOTHING RETURNING id",
+        {wallet_, row.id, output.index, amount, output.account_id, output.address_id}));
+    if (!id) continue;
+    added = true;
+    // Who was seen before its parent now knows what it spent.
+    sql::Rows spenders = TRY(sql_.query(
+        "UPDATE tx_inputs SET amount = $4 WHERE wallet_id = $1 AND prev_tx_hash = $2"
+        " AND prev_output_index = $3 RETURNING tx_id",
+        {wallet_, row.hash, output.index, amount}));
+    std::vector<std::uint64_t> ids;
+    while (TRY(spenders.next())) ids.push_back(TRY(spenders.get<std::uint64_t>(0)));
+    if (!ids.empty()) TRY(settle_inputs(ids.front()));
+  }
+  return added;
+}
+
+Result<Recorded> Ledger::unchanged(const Row& row, bool changed) {
+  Recorded answer;
+  answer.tx = row.hash;
+  answer.status = row.status;
+  answer.height = row.height;
+  answer.changed = changed;
+  return answer;
+}
+
+}  // namespace coffer::wallet

@@ -1,0 +1,107 @@
+// The life of transactions in one wallet, inside one SQL transaction.
+//
+// The one rule of spending: a coin is spent by the best of the active transactions that name it:
+// confirmed before published before pending, then the earlier. Whenever a status changes, the coins
+// that the transaction names are settled by that rule; nothing else ever writes spent_by_tx_id.
+// Cost: a fixed number of statements for a transaction, and one walk and three statements for each
+// that it invalidates.
+#pragma once
+
+#include "sql/connection.h"
+#include "wallet/store.h"
+#include "wallet/tx_view.h"
+
+namespace coffer::wallet {
+
+// More descendants than any mempool holds.
+inline constexpr std::size_t kMaxInvalidated = 1'000'000;
+
+// An output of a transaction that pays to an address of the wallet.
+struct OwnedOutput {
+  std::uint32_t index = 0;
+  std::uint64_t address_id = 0, account_id = 0;
+};
+
+// Why a transaction is not valid: the column `reason`.
+inline constexpr std::string_view kReplacedReason = "replaced";
+inline constexpr std::string_view kDoubleSpentReason = "double_spent";
+inline constexpr std::string_view kParentReason = "parent_invalid";
+inline constexpr std::string_view kCancelledReason = "cancelled";
+
+class Ledger {
+ public:
+  Ledger(sql::Transaction& sql, WalletId wallet) : sql_(sql), wallet_(wallet) {}
+
+  // Nobody else changes this wallet until the end of the SQL transaction. Errors: kNotFound.
+  Result<> lock();
+
+  Result<Recorded> add_pending(const TxView& view, std::span<const OwnedOutput> owned,
+                               const RecordOptions& options);
+  // in_mempool: the node has it; otherwise somebody says that it was broadcast.
+  Result<Recorded> add_published(const TxView& view, std::span<const OwnedOutput> owned,
+                                 bool in_mempool);
+  enum class Word : std::uint8_t { kChain, kPerson };
+  // The chain is always right (E1); a person cannot contradict a confirmed transaction. The row of
+  // the block must be there.
+  Result<Recorded> add_confirmed(const TxView& view, std::span<const OwnedOutput> owned,
+                                 const BlockRef& block, Word word);
+  Result<Recorded> publish(const Hash256& hash);
+  Result<Recorded> cancel(const Hash256& hash);
+  // A coinbase has lost its block: what unconfirmed transactions made of it is invalid.
+  Result<std::vector<Hash256>> invalidate_descendants(std::uint64_t coinbase_id);
+
+ private:
+  struct Row {
+    std::uint64_t id = 0;
+    Hash256 hash{};
+    TxStatus status = TxStatus::kPending;
+    std::optional<std::uint64_t> height;
+    bool coinbase = false, stub = false;
+    std::string reason;
+  };
+  struct Loser {
+    Row row;
+    TxStatus to = TxStatus::kFailed;
+    std::string_view reason;
+    bool direct = true;  // gets an edge to what displaced it
+  };
+
+  Result<std::optional<Row>> find(const Hash256& hash);
+  Result<Row> must_find(const Hash256& hash);
+  Result<std::vector<Row>> rows(std::string_view sql, sql::Params params);
+  Result<bool> is_pruned(const Hash256& hash);
+  Result<Row> insert(const TxView& view, TxStatus status, const std::optional<BlockRef>& block,
+                     bool in_mempool);
+  Result<> set_status(const Row& row, TxStatus status, std::string_view reason);
+  // The active ones that name an input of this transaction too.
+  Result<std::vector<Row>> conflicts(const Row& row);
+  // Errors: kConflict if it spends from an invalid transaction, or a coin whose spender is pruned.
+  Result<> check_parents(const Row& row);
+  Result<> check_leases(const Row& row, const RecordOptions& options);
+  Result<std::vector<Row>> descendants(const Row& root);
+  // Adds the descendants, marks them all, draws edges to `winner`, settles their coins.
+  Result<std::vector<Hash256>> invalidate(std::vector<Loser> losers, const Row* winner);
+  // Gives each coin that the transaction names, or that it made, its spender.
+  Result<> settle_inputs(std::uint64_t tx_id);
+  Result<bool> add_coins(const Row& row, const TxView& view, std::span<const OwnedOutput> owned);
+  // The row is published and its losers are known: everything that follows from it.
+  Result<Recorded> win(const Row& row, std::vector<Loser> losers);
+  Result<Recorded> publish_row(Row row, bool is_new);
+  Result<Recorded> unchanged(const Row& row, bool changed = false);
+
+  sql::Transaction& sql_;
+  const WalletId wallet_;
+};
+
+// A wallet's outputs of a transaction, one lookup an output; extends the gap of descriptors whose
+// addresses are used (addresses.cpp).
+Result<std::vector<OwnedOutput>> find_owned(sql::Transaction& sql, const chain::Network& network,
+                                            WalletId wallet, const TxView& view);
+
+// Every change takes the first, so that wallets are written side by side; the follower takes the
+// second and is alone: it sees all that was committed before, and what comes later has higher ids
+// (W12). Leases take neither. Until the end of the SQL transaction.
+Result<> share_writing(sql::Transaction& sql);
+Result<> write_alone(sql::Transaction& sql);
+
+}  // namespace coffer::wallet

@@ -1,0 +1,241 @@
+// The arrows of 001 §3: what becomes of a transaction, and of those that stand against it.
+#include <unordered_set>
+
+#include "wallet/ledger_impl.h"
+#include "wallet/store_impl.h"
+
+namespace coffer::wallet {
+Result<std::vector<Ledger::Row>> Ledger::descendants(const Row& root) {
+  // A recursive query works through a queue, so depth costs no stack; UNION meets each once.
+  static const std::string kSql =
+      "WITH RECURSIVE d (id, tx_hash) AS ("
+      "  SELECT CAST($2 AS BIGINT), CAST($3 AS BYTEA)"
+      "  UNION SELECT c.id, c.tx_hash FROM d JOIN tx_inputs i ON i.prev_tx_hash = d.tx_hash"
+      "   AND i.wallet_id = $1 JOIN transactions c ON c.wallet_id = i.wallet_id AND c.id = i.tx_id"
+      "   WHERE c.status IN ('pending', 'published') AND c.block_height IS NULL)"
+      " SELECT t.id, t.tx_hash, t.status, t.block_height, t.is_coinbase, t.is_stub, t.reason"
+      " FROM d JOIN transactions t ON t.wallet_id = $1 AND t.id = d.id WHERE d.id <> $2 LIMIT $4";
+  // SQLite's name for bytes, and its plain cast of a blob.
+  static const std::string kSqlite = [] {
+    std::string text = kSql;
+    const std::string cast = "CAST($3 AS BYTEA)";
+    return text.replace(text.find(cast), cast.size(), "CAST($3 AS BLOB)");
+  }();
+  const bool lite = sql_.dialect() == sql::Dialect::kSqlite;
+  std::vector<Row> found =
+      TRY(rows(lite ? kSqlite : kSql, {wallet_, root.id, root.hash, kMaxInvalidated + 1}));
+  if (found.size() > kMaxInvalidated)
+    return fail(Code::kTooLarge, "more than {} transactions depend on {}", kMaxInvalidated,
+                shown(root.hash));
+  return found;
+}
+
+Result<std::vector<Hash256>> Ledger::invalidate(std::vector<Loser> losers, const Row* winner) {
+  std::unordered_set<std::uint64_t> known;
+  for (const Loser& loser : losers) known.insert(loser.row.id);
+  const std::size_t direct = losers.size();
+  for (std::size_t i = 0; i < direct; ++i) {
+    std::vector<Row> family = TRY(descendants(losers[i].row));
+    for (Row& row : family) {
+      if (winner != nullptr && row.id == winner->id)
+        return fail(Code::kConflict, "the transaction spends from {}, which it would replace",
+                    shown(losers[i].row.hash));
+      if (!known.insert(row.id).second) continue;
+      losers.push_back({std::move(row), TxStatus::kFailed, kParentReason, false});
+    }
+  }
+  std::vector<Hash256> done;
+  for (const Loser& loser : losers) {
+    done.push_back(loser.row.hash);
+    if (is_active(loser.row.status)) TRY(set_status(loser.row, loser.to, loser.reason));
+    if (winner == nullptr || !loser.direct) continue;
+    (void)TRY(sql_.execute(
+        "INSERT INTO tx_replacements (wallet_id, replaced_tx_id, replacement_tx_id, created_at)"
+        " VALUES ($1, $2, $3, coffer_now())"
+        " ON CONFLICT (wallet_id, replaced_tx_id, replacement_tx_id) DO NOTHING",
+        {wallet_, loser.row.id, winner->id}));
+  }
+  for (const Loser& loser : losers) TRY(settle_inputs(loser.row.id));
+  return done;
+}
+
+Result<Recorded> Ledger::win(const Row& row, std::vector<Loser> losers) {
+  Recorded answer = TRY(unchanged(row, true));
+  answer.invalidated = TRY(invalidate(std::move(losers), &row));
+  TRY(settle_inputs(row.id));
+  return answer;
+}
+
+Result<Recorded> Ledger::add_pending(const TxView& view, std::span<const OwnedOutput> owned,
+                                     const RecordOptions& options) {
+  if (view.tx.coinbase)
+    return fail(Code::kInvalidInput, "a coinbase is in a block or nowhere; give its block");
+  std::optional<Row> row = TRY(find(view.tx.id));
+  if (!row && TRY(is_pruned(view.tx.id))) {
+    Row pruned;
+    pruned.hash = view.tx.id;
+    pruned.status = TxStatus::kPublished;
+    return unchanged(pruned);
+  }
+  if (row && (is_active(row->status) || row->coinbase))
+    return unchanged(*row, row->stub ? false : TRY(add_coins(*row, view, owned)));
+  const bool is_new = !row;
+  if (is_new) row = TRY(insert(view, TxStatus::kPending, std::nullopt, false));
+  TRY(check_parents(*row));
+  const std::vector<Row> others = TRY(conflicts(*row));
+  for (const Row& other : others) {
+    if (other.height)
+      return fail(Code::kConflict, "{} has spent an input of the transaction and is confirmed",
+                  shown(other.hash));
+    if (!options.bump)
+      return fail(Code::kConflict,
+                  "{} holds an input of the transaction; declare a bump to replace it",
+                  shown(other.hash));
+  }
+  if (!is_new) TRY(set_status(*row, TxStatus::kPending, ""));
+  row->status = TxStatus::kPending;
+  TRY(settle_inputs(row->id));
+  // After the coins are ours to write: a lease that somebody takes now waits, and then sees it.
+  TRY(check_leases(*row, options));
+  (void)TRY(add_coins(*row, view, owned));
+  return unchanged(*row, true);
+}
+
+Result<Recorded> Ledger::publish_row(Row row, bool is_new) {
+  const bool was_invalid = !is_new && !is_active(row.status);
+  std::vector<Row> others = TRY(conflicts(row));
+  if (was_invalid) {
+    // W3: seen again, it changes nothing while somebody published holds an input, or while its
+    // parents are invalid.
+    for (const Row& other : others)
+      if (other.status == TxStatus::kPublished) return unchanged(row);
+    if (auto parents = check_parents(row); !parents) {
+      if (parents.error().code != Code::kConflict) return fail(std::move(parents).error());
+      return unchanged(row);
+    }
+  }
+  std::vector<Loser> losers;
+  for (Row& other : others) {
+    if (other.height)
+      return fail(Code::kConflict, "{} has spent an input of the transaction and is confirmed",
+                  shown(other.hash));
+    const bool published = other.status == TxStatus::kPublished;
+    losers.push_back({std::move(other), published ? TxStatus::kReplaced : TxStatus::kFailed,
+                      published ? kReplacedReason : kDoubleSpentReason, true});
+  }
+  if (!was_invalid) TRY(check_parents(row));
+  if (!is_new) TRY(set_status(row, TxStatus::kPublished, ""));
+  row.status = TxStatus::kPublished;
+  return win(row, std::move(losers));
+}
+
+Result<Recorded> Ledger::add_published(const TxView& view, std::span<const OwnedOutput> owned,
+                                       bool in_mempool) {
+  if (view.tx.coinbase)
+    return fail(Code::kInvalidInput, "a coinbase is in a block or nowhere; give its block");
+  std::optional<Row> row = TRY(find(view.tx.id));
+  if (!row && TRY(is_pruned(view.tx.id))) {
+    Row pruned;
+    pruned.hash = view.tx.id;
+    pruned.status = TxStatus::kPublished;
+    return unchanged(pruned);
+  }
+  if (row && row->stub) return unchanged(*row);
+  Recorded answer;
+  if (row && row->status == TxStatus::kPublished) {
+    answer = TRY(unchanged(*row));
+  } else {
+    const bool is_new = !row;
+    if (is_new) row = TRY(insert(view, TxStatus::kPublished, std::nullopt, in_mempool));
+    answer = TRY(publish_row(*row, is_new));
+  }
+  if (in_mempool && answer.status == TxStatus::kPublished && !answer.height)
+    (void)TRY(sql_.execute(
+        "UPDATE transactions SET in_mempool = $3 WHERE wallet_id = $1 AND id = $2"
+        " AND in_mempool <> $3",
+        {wallet_, row->id, true}));
+  if (TRY(add_coins(*row, view, owned))) answer.changed = true;
+  return answer;
+}
+
+Result<Recorded> Ledger::add_confirmed(const TxView& view, std::span<const OwnedOutput> owned,
+                                       const BlockRef& block, Word word) {
+  std::optional<Row> row = TRY(find(view.tx.id));
+  if (row ? row->stub : TRY(is_pruned(view.tx.id))) {
+    Row pruned;
+    pruned.hash = view.tx.id;
+    pruned.status = TxStatus::kPublished;
+    pruned.height = block.height;
+    return unchanged(pruned);
+  }
+  if (row && row->height == block.height)
+    return unchanged(*row, TRY(add_coins(*row, view, owned)));
+  if (row && row->height && word == Word::kPerson)
+    return fail(Code::kConflict, "{} is confirmed at height {}", shown(row->hash), *row->height);
+  if (!row) {
+    row = TRY(insert(view, TxStatus::kPublished, block, false));
+  } else {
+    (void)TRY(sql_.execute(
+        "UPDATE transactions SET status = 'published', reason = NULL, changed_at = coffer_now(),"
+        " block_height = $3, block_index = $4, in_mempool = $5 WHERE wallet_id = $1 AND id = $2",
+        {wallet_, row->id, block.height, block.index, false}));
+  }
+  row->status = TxStatus::kPublished;
+  row->height = block.height;
+  std::vector<Loser> losers;
+  std::vector<Row> others = TRY(conflicts(*row));
+  for (Row& other : others) {
+    if (other.height && word == Word::kPerson)
+      return fail(Code::kConflict, "{} has spent an input of the transaction and is confirmed",
+                  shown(other.hash));
+    losers.push_back({std::move(other), TxStatus::kFailed, kDoubleSpentReason, true});
+  }
+  if (word == Word::kPerson) TRY(check_parents(*row));
+  Recorded answer = TRY(win(*row, std::move(losers)));
+  (void)TRY(add_coins(*row, view, owned));
+  return answer;
+}
+
+Result<Recorded> Ledger::publish(const Hash256& hash) {
+  const Row row = TRY(must_find(hash));
+  if (row.status == TxStatus::kPublished) return unchanged(row);
+  if (row.status != TxStatus::kPending)
+    return fail(Code::kConflict, "{} is {}; only a pending transaction can be published",
+                shown(hash), to_string(row.status));
+  return publish_row(row, false);
+}
+
+Result<Recorded> Ledger::cancel(const Hash256& hash) {
+  Row row = TRY(must_find(hash));
+  if (row.status == TxStatus::kFailed && row.reason == kCancelledReason) return unchanged(row);
+  if (row.status != TxStatus::kPending)
+    return fail(Code::kConflict,
+                "{} is {}; only a pending transaction can be cancelled, a published one replaced",
+                shown(hash), row.height ? "confirmed" : to_string(row.status));
+  const std::vector<Row> family = TRY(descendants(row));
+  for (const Row& child : family)
+    if (child.status == TxStatus::kPublished)
+      return fail(Code::kConflict, "{} spends from it and is published", shown(child.hash));
+  std::vector<Loser> losers;
+  losers.push_back({row, TxStatus::kFailed, kCancelledReason, false});
+  Recorded answer = TRY(unchanged(row, true));
+  answer.status = TxStatus::kFailed;
+  answer.invalidated = TRY(invalidate(std::move(losers), nullptr));
+  answer.invalidated.erase(answer.invalidated.begin());  // itself
+  return answer;
+}
+
+Result<std::vector<Hash256>> Ledger::invalidate_descendants(std::uint64_t coinbase_id) {
+  static const std::string kSql =
+      "SELECT t.id, t.tx_hash, t.status, t.block_height, t.is_coinbase, t.is_stub, t.reason"
+      " FROM transactions t WHERE t.wallet_id = $1 AND t.id = $2";
+  const std::vector<Row> root = TRY(rows(kSql, {wallet_, coinbase_id}));
+  if (root.empty()) return std::vector<Hash256>();
+  std::vector<Loser> losers;
+  std::vector<Row> family = TRY(descendants(root.front()));
+  for (Row& row : family)
+    losers.push_back({std::move(row), TxStatus::kFailed, kParentReason, false});
+  return invalidate(std::move(losers), nullptr);
+}
+
+}  // namespace coffer::wallet

@@ -1,0 +1,91 @@
+// Recording, publishing and cancelling one transaction of one wallet.
+#include "wallet/ledger_impl.h"
+#include "wallet/store_impl.h"
+
+namespace coffer::wallet {
+namespace {
+
+// Whether an input names a coin of the wallet, or an outpoint that one of its transactions names.
+Result<bool> touches_inputs(sql::Transaction& sql, WalletId wallet, const TxView& view) {
+  for (const chain::Input& input : view.inputs()) {
+    const Hash256 prev = Hash256::from(input.tx);
+    if (TRY(sql.value<std::int64_t>(
+            "SELECT u.id FROM transactions p JOIN utxos u ON u.wallet_id = p.wallet_id"
+            " AND u.tx_id = p.id WHERE p.wallet_id = $1 AND p.tx_hash = $2"
+            " AND u.output_index = $3",
+            {wallet, prev, input.index})))
+      return true;
+    if (TRY(sql.value<std::int64_t>(
+            "SELECT tx_id FROM tx_inputs WHERE prev_tx_hash = $2 AND prev_output_index = $3"
+            " AND wallet_id = $1 LIMIT 1",
+            {wallet, prev, input.index})))
+      return true;
+  }
+  return false;
+}
+
+// The row of the block that a person names: on the chain as far as is known here.
+Result<> add_block(sql::Transaction& sql, const BlockRef& block) {
+  const auto tip = TRY(sql.value<std::int64_t>("SELECT tip_height FROM sync_state"));
+  if (tip && *tip >= 0 && block.height > static_cast<std::uint64_t>(*tip))
+    return fail(Code::kInvalidInput, "block {} is above the tip {} of these wallets", block.height,
+                *tip);
+  (void)TRY(sql.execute(
+      "INSERT INTO blocks (block_height, header_hash, block_timestamp) VALUES ($1, $2, $3)"
+      " ON CONFLICT DO NOTHING",
+      {block.height, block.hash, block.time_s}));
+  const auto hash = TRY(sql.value<Hash256>(
+      "SELECT header_hash FROM blocks WHERE block_height = $1", {block.height}));
+  if (hash && *hash == block.hash) return {};
+  return fail(Code::kConflict, "another block is known at height {}", block.height);
+}
+
+}  // namespace
+
+Result<Recorded> Store::record(WalletId wallet, ByteView raw, const RecordOptions& options) {
+  const std::unique_ptr<chain::Block> decoded = TRY(decode_tx(network_, raw));
+  const TxView view{*decoded, decoded->txs.front()};
+  if (!options.block && !is_active(options.status))
+    return fail(Code::kInvalidInput, "a transaction is recorded as pending, published or confirmed");
+  auto recorded = database_.run_transaction(
+      [&](sql::Transaction& sql) -> Result<Recorded> {
+        TRY(share_writing(sql));
+        Ledger ledger(sql, wallet);
+        TRY(ledger.lock());
+        const std::vector<OwnedOutput> owned = TRY(find_owned(sql, network_, wallet, view));
+        if (owned.empty() && !TRY(touches_inputs(sql, wallet, view)))
+          return fail(Code::kInvalidInput, "nothing in the transaction belongs to this wallet");
+        if (options.block) {
+          TRY(add_block(sql, *options.block));
+          return ledger.add_confirmed(view, owned, *options.block, Ledger::Word::kPerson);
+        }
+        if (options.status == TxStatus::kPending) return ledger.add_pending(view, owned, options);
+        return ledger.add_published(view, owned, false);
+      },
+      kWrite);
+  if (recorded) counters_->invalidations += recorded->invalidated.size();
+  return recorded;
+}
+
+Result<Recorded> Store::change_pending(WalletId wallet, const Hash256& tx, TxStatus to) {
+  auto recorded = database_.run_transaction(
+      [&](sql::Transaction& sql) -> Result<Recorded> {
+        TRY(share_writing(sql));
+        Ledger ledger(sql, wallet);
+        TRY(ledger.lock());
+        return to == TxStatus::kPublished ? ledger.publish(tx) : ledger.cancel(tx);
+      },
+      kWrite);
+  if (recorded) counters_->invalidations += recorded->invalidated.size();
+  return recorded;
+}
+
+Result<Recorded> Store::publish(WalletId wallet, const Hash256& tx) {
+  return change_pending(wallet, tx, TxStatus::kPublished);
+}
+
+Result<Recorded> Store::cancel(WalletId wallet, const Hash256& tx) {
+  return change_pending(wallet, tx, TxStatus::kFailed);
+}
+
+}  // namespace coffer::wallet

@@ -1,0 +1,45 @@
+// What the files of the store share.
+#pragma once
+
+#include <atomic>
+
+#include "chain/address.h"
+#include "wallet/store.h"
+
+namespace coffer::wallet {
+
+struct Store::Counters {
+  std::atomic<std::uint64_t> invalidations{0}, leases_cleaned{0}, lease_cleanups{0};
+  std::atomic<std::uint64_t> lease_cleanup_us{0};
+};
+
+// Doing any of these twice is the same as once (E3).
+inline constexpr sql::TransactionOptions kWrite = {.idempotent = true};
+inline constexpr sql::TransactionOptions kRead = {.access = sql::Access::kRead};
+
+// Errors: kInvalidInput for a count of 0 or above kMaxPage.
+Result<> check_page(const PageOptions& page);
+// Cursors of pages that go by one number. Errors: kInvalidInput.
+Result<std::optional<std::int64_t>> number_cursor(std::string_view cursor);
+std::unexpected<Error> bad_cursor();
+
+std::string shown(const Hash256& hash);
+std::string shown(const chain::Outpoint& outpoint);
+
+// A column of the database that holds one of these. Errors: kInvalidInput.
+inline Result<TxStatus> read_status(const sql::Rows& rows, int column) {
+  const std::string_view text = TRY(rows.get<std::string_view>(column));
+  return parse_status(text);
+}
+inline Result<CoinState> read_state(const sql::Rows& rows, int column) {
+  const std::string_view text = TRY(rows.get<std::string_view>(column));
+  return parse_state(text);
+}
+
+// Errors: kNotFound.
+Result<WalletInfo> wallet_row(sql::Session& sql, std::string_view where, sql::Params params,
+                              std::string_view what);
+Result<> require_wallet(sql::Session& sql, WalletId wallet);
+Result<std::uint64_t> require_account(sql::Session& sql, WalletId wallet, std::string_view name);
+
+}  // namespace coffer::wallet

@@ -1,0 +1,27 @@
+// A decoded transaction, as the wallet looks at it, and what must hold before it is recorded.
+#pragma once
+
+#include "chain/network.h"
+
+namespace coffer::wallet {
+
+// A row of a block, or the only row of a transaction by itself. Views both.
+struct TxView {
+  const chain::Block& block;
+  const chain::Tx& tx;
+
+  std::span<const chain::Input> inputs() const {
+    if (tx.coinbase) return {};  // its one input names nothing
+    return block.inputs_of(tx);
+  }
+  std::span<const chain::Output> outputs() const { return block.outputs_of(tx); }
+};
+
+inline constexpr std::uint64_t kMaxMoney = 21'000'000ull * 100'000'000;
+
+// A transaction of the wire format, by itself. Errors: kInvalidInput if it is malformed, has no
+// inputs or outputs, an input twice, or amounts above all money there is; kTooLarge. Cost: one pass
+// over the bytes, and a sort of the inputs.
+Result<std::unique_ptr<chain::Block>> decode_tx(const chain::Network& network, ByteView raw);
+
+}  // namespace coffer::wallet
