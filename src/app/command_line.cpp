@@ -5,6 +5,7 @@
 #include "app/config_keys.h"
 #include "app/version.h"
 #include "base/log.h"
+#include "cli/table.h"
 
 namespace coffer::app {
 
@@ -176,7 +177,8 @@ const CLI::App* innermost(const CLI::App& app) {
 }
 
 int report(const Error& error) {
-  std::fprintf(stderr, "coffer: %s\n", error.message.c_str());
+  // One line, whatever was typed or read into it.
+  std::fprintf(stderr, "coffer: %s\n", cli::printable(error.message).c_str());
   return info(error.code).exit_code;
 }
 
