@@ -31,12 +31,15 @@ Result<WalletSession> WalletSession::open(const Config& given, bool create) {
   options.create_if_missing = create;
   if (create) TRY(make_directory(config.data_dir, 0700));
   WalletSession session;
+  // A file's name is no secret; what stands for a server may hold one.
+  const std::string place =
+      options.location.starts_with("sqlite:") ? options.location : "this database";
   auto database = sql::Database::open(std::move(options));
   if (!database && database.error().code == Code::kNotFound && !create)
     return fail(Code::kNotFound,
-                "no wallets yet ({}); make one with 'coffer wallet create NAME', or name the place "
-                "with --data",
-                database.error().message);
+                "no wallets in {} yet; make one with 'coffer wallet create NAME', or name the "
+                "place with --data",
+                place);
   session.database = TRY(std::move(database));
   session.network = TRY(network_of(*session.database, config));
   session.store = TRY(wallet::Store::open(*session.database, session.network));
