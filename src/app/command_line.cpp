@@ -43,6 +43,8 @@ constexpr const char* kOverview =
     "  coffer status --data /tmp/c                    what is there, how far, is all well\n"
     "  coffer utxo balance ADDR --data /tmp/c         what an address holds\n"
     "  coffer wallet create shop --data /tmp/c        a wallet of your own keys and addresses\n"
+    "  coffer db backup /backup/monday.db             a copy of the SQL database, also while it is "
+    "used\n"
     "  coffer devnet write chain.dat --blocks 300     a simulated chain as a block file\n"
     "  coffer decode --chain cardano block.hex        a block as JSON\n"
     "  coffer bench decode                            how fast blocks are decoded\n"
@@ -210,6 +212,7 @@ int run_main(int argc, char** argv) {
   add_store_commands(app, parsed);
   add_utxo_commands(app, parsed);
   add_wallet_commands(app, parsed);
+  add_db_commands(app, parsed);
   add_tool_commands(app, parsed);
   try {
     app.parse(argc, argv);

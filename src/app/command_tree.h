@@ -30,6 +30,8 @@ inline const std::vector<std::string_view> kStoreOnly = {"data_dir", "log.", "ht
 void add_utxo_commands(CLI::App& app, Parsed& parsed);
 // coffer wallet …
 void add_wallet_commands(CLI::App& app, Parsed& parsed);
+// coffer db …
+void add_db_commands(CLI::App& app, Parsed& parsed);
 
 // For the files that declare them: one with its settings and examples, which are lines that begin
 // with two blanks.

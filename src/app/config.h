@@ -79,6 +79,13 @@ struct UtxoConfig {
   std::uint64_t cache_mb = 384;
 };
 
+struct WalletConfig {
+  bool enabled = true;
+  std::string database;  // empty: wallet.db in the data directory; may hold a password
+  std::uint64_t max_connections = 8;
+  std::uint64_t gap_limit = 20;
+};
+
 struct Config {
   std::string data_dir = "coffer-data";
   std::string chain = "bitcoin";
@@ -93,6 +100,7 @@ struct Config {
   EventsConfig events;
   RocksdbConfig rocksdb;
   UtxoConfig utxo;
+  WalletConfig wallet;
 
   std::string file;  // the file that was read; empty if there was none
 };

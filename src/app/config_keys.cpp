@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "sql/location.h"
+
 namespace coffer::app {
 namespace {
 
@@ -27,6 +29,10 @@ bool is_source(std::string_view text) {
   for (const std::string_view kind : {"file:", "blkdir:", "rpc:", "immutable:", "n2c:"})
     if (text.starts_with(kind) && text.size() > kind.size()) return true;
   return false;
+}
+
+bool is_database(std::string_view text) {
+  return text.empty() || sql::describe_location(text).has_value();
 }
 
 #define SLOT(member) [](Config& config) -> Slot { return &config.member; }
@@ -192,6 +198,26 @@ const std::vector<Key>& table() {
        .help = "Memory for outputs that wait for a commit while catching up.",
        .min = 16,
        .max = 1'048'576},
+
+      {.name = "wallet.enabled",
+       .slot = SLOT(wallet.enabled),
+       .help = "Keep wallets: coins, history and leases of imported keys and addresses (Bitcoin)."},
+      {.name = "wallet.database",
+       .slot = SLOT(wallet.database),
+       .help = "Where wallets are kept; without it, wallet.db in the data directory.",
+       .accepts = is_database,
+       .expects = "sqlite:PATH, postgres://USER@HOST/NAME or \"host=… dbname=…\"",
+       .secret = true},
+      {.name = "wallet.maxConnections",
+       .slot = SLOT(wallet.max_connections),
+       .help = "Connections to the wallets' database, at most; with SQLite one more for writing.",
+       .min = 1,
+       .max = 256},
+      {.name = "wallet.gapLimit",
+       .slot = SLOT(wallet.gap_limit),
+       .help = "Addresses watched beyond the last one that was used or given out.",
+       .min = 1,
+       .max = 100'000},
 
       {.name = "devnet.seed",
        .slot = SLOT(devnet.seed),

@@ -302,8 +302,8 @@ TEST_F(ConfigTest, SecretsAreNotShown) {
        {file_error("source = \"rcp:http://me:" + secret + "@host\""),
         file_error("source = http://me:" + secret), file_error("source = [\"" + secret + "\"]"),
         error({"", {"COFFER_SOURCE=" + secret}, {}}),
-        error({"", {"COFFER_RPC_PASSWORD=" + secret}, {}}),
-        error({"", {}, {{"source", secret}}})}) {
+        error({"", {"COFFER_RPC_PASSWORD=" + secret}, {}}), error({"", {}, {{"source", secret}}}),
+        error({"", {}, {{"wallet.database", secret}}})}) {
     EXPECT_NE(message, "no error");
     EXPECT_EQ(message.find(secret), std::string::npos) << message;
   }

@@ -1,7 +1,4 @@
 // The commands that check the UTXO state, or change and copy what is on disk.
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cstdio>
 
 #include "app/daemon.h"
@@ -49,16 +46,6 @@ Result<chainstate::HeaderInfo> rollback_target(const chainstate::ChainState& cha
   if (target->position().height() > from.height())
     return fail(Code::kConflict, "block {} lies ahead of the UTXO state; nothing to undo", number);
   return *target;
-}
-
-Result<> sync_to_disk(const fs::path& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return fail(errno_error(errno, "cannot open " + path.string()));
-  const int failed = ::fsync(file);
-  const int reason = errno;
-  ::close(file);
-  if (failed != 0) return fail(errno_error(reason, "cannot write " + path.string()));
-  return {};
 }
 
 // Tables never change, so that a link will do; everything else is written to by its owner.

@@ -2,47 +2,43 @@
 
 #include "app/wallet_setup.h"
 #include "base/file.h"
-#include "sql/migrations.h"
 
 namespace coffer::app {
 namespace {
 
-// Whose wallets a database holds, if it holds any: what the settings say may then be the default,
-// but nothing else.
-Result<chain::Network> network_of(sql::Database& database, const Config& config) {
-  const Config defaults;
-  sql::MigrateOptions options;
-  options.modules = {"wallet"};
+// Whose wallets a database holds, if it holds any. The settings may then be the defaults, which
+// nobody need have meant, but nothing else.
+Result<chain::Network> network_of(sql::Database& database, const WalletDatabase& wanted) {
+  sql::MigrateOptions options = wanted.migrations;
+  options.identity.reset();
   const sql::MigrationStatus status = TRY(sql::migration_status(database, options));
-  if (!status.identity) return chain::find_network(config.chain, config.network);
+  if (!status.identity) return wanted.network;
   const sql::Identity& found = *status.identity;
-  if (config.network != defaults.network && config.network != found.network)
-    return fail(Code::kConflict, "{} holds wallets of {} {}, not of {} {}; drop --network",
-                database.name(), found.chain, found.network, config.chain, config.network);
+  if (wanted.network.name != Config().network && wanted.network.name != found.network)
+    return fail(Code::kConflict, "{} holds wallets of {} {}, not of {}; drop --network",
+                wanted.where.name, found.chain, found.network, wanted.network.name);
   return chain::find_network(found.chain, found.network);
 }
 
 }  // namespace
 
-Result<WalletSession> WalletSession::open(const Config& given, bool create) {
-  const Config config = TRY(settled_config(given));
-  sql::DatabaseOptions options = TRY(wallet_database(config));
-  (void)TRY(chain::find_network(config.chain, config.network));  // before anything is made
+Result<WalletSession> WalletSession::open(const Config& config, bool create) {
+  const WalletDatabase wanted = TRY(find_wallet_database(config));
+  sql::DatabaseOptions options = wanted.options;
   options.create_if_missing = create;
   if (create) TRY(make_directory(config.data_dir, 0700));
   WalletSession session;
-  // A file's name is no secret; what stands for a server may hold one.
-  const std::string place =
-      options.location.starts_with("sqlite:") ? options.location : "this database";
   auto database = sql::Database::open(std::move(options));
   if (!database && database.error().code == Code::kNotFound && !create)
     return fail(Code::kNotFound,
                 "no wallets in {} yet; make one with 'coffer wallet create NAME', or name the "
                 "place with --data",
-                place);
+                wanted.where.name);
   session.database = TRY(std::move(database));
-  session.network = TRY(network_of(*session.database, config));
-  session.store = TRY(wallet::Store::open(*session.database, session.network));
+  session.network = TRY(network_of(*session.database, wanted));
+  wallet::StoreOptions store;
+  store.gap_limit = static_cast<std::uint32_t>(wanted.config.wallet.gap_limit);
+  session.store = TRY(wallet::Store::open(*session.database, session.network, store));
   return session;
 }
 

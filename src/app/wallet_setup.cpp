@@ -16,12 +16,30 @@ bool contradicts(const std::string& setting, const std::string& fallback,
 
 }  // namespace
 
+bool has_wallet(const Config& config) {
+  return config.wallet.enabled && config.chain == "bitcoin";
+}
+
 Result<sql::DatabaseOptions> wallet_database(const Config& config) {
-  if (config.chain != "bitcoin")
+  if (!config.wallet.enabled)
+    return fail(Code::kUnavailable, "the wallet is off: wallet.enabled is false in the settings");
+  if (!has_wallet(config))
     return fail(Code::kUnavailable, "there is no wallet on {}: it works on bitcoin only",
                 config.chain);
   sql::DatabaseOptions options;
-  options.location = "sqlite:" + (fs::path(config.data_dir) / "wallet.db").string();
+  options.location = config.wallet.database.empty()
+                         ? "sqlite:" + (fs::path(config.data_dir) / "wallet.db").string()
+                         : config.wallet.database;
+  options.max_connections = config.wallet.max_connections;
+  return options;
+}
+
+sql::MigrateOptions wallet_migrations(const chain::Network& network) {
+  sql::MigrateOptions options;
+  options.modules = {"wallet"};
+  options.identity = sql::Identity{.chain = std::string(network.chain_name()),
+                                   .network = network.name,
+                                   .genesis = network.genesis};
   return options;
 }
 
@@ -40,6 +58,16 @@ Result<Config> settled_config(const Config& config) {
   settled.chain = found->chain;
   settled.network = found->network;
   return settled;
+}
+
+Result<WalletDatabase> find_wallet_database(const Config& config) {
+  WalletDatabase wallet;
+  wallet.config = TRY(settled_config(config));
+  wallet.options = TRY(wallet_database(wallet.config));
+  wallet.where = TRY(sql::describe_location(wallet.options.location));
+  wallet.network = TRY(chain::find_network(wallet.config.chain, wallet.config.network));
+  wallet.migrations = wallet_migrations(wallet.network);
+  return wallet;
 }
 
 }  // namespace coffer::app

@@ -1,17 +1,37 @@
-// The wallet's database as the settings ask for it.
+// The wallet's database as the settings ask for it: where it is, and whose data it may hold.
+// Whoever opens it takes both from here, so that all see the same.
 #pragma once
 
 #include "app/config.h"
-#include "sql/database.h"
+#include "chain/network.h"
+#include "sql/location.h"
+#include "sql/migrations.h"
 
 namespace coffer::app {
 
+// Whether a run with these settings has a wallet: it is switched on, and the chain is Bitcoin.
+bool has_wallet(const Config& config);
+
 // Thread-safe; opens nothing. Errors: kUnavailable if there is no wallet, saying why.
 Result<sql::DatabaseOptions> wallet_database(const Config& config);
+
+// Module `wallet`, and the network as the owner of the data (E5). Thread-safe.
+sql::MigrateOptions wallet_migrations(const chain::Network& network);
 
 // The settings with chain and network of what the data directory holds, if it holds something: who
 // works on it later need not repeat them. Errors: kConflict if the settings name others; those of
 // kv::Database::open.
 Result<Config> settled_config(const Config& config);
+
+// All of it together, for those who work on the database alone.
+struct WalletDatabase {
+  Config config;  // settled
+  chain::Network network;
+  sql::DatabaseOptions options;
+  sql::MigrateOptions migrations;
+  sql::LocationInfo where;
+};
+// Opens no SQL database. Errors: as above.
+Result<WalletDatabase> find_wallet_database(const Config& config);
 
 }  // namespace coffer::app

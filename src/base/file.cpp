@@ -110,6 +110,13 @@ Result<> write_file_atomically(const std::filesystem::path& path, ByteView data,
   return {};
 }
 
+Result<> sync_to_disk(const std::filesystem::path& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) return fail(errno_error(errno, "cannot open " + path.string()));
+  if (::fsync(file.get()) != 0) return fail(errno_error(errno, "cannot write " + path.string()));
+  return {};
+}
+
 Result<> make_directory(const std::filesystem::path& path, unsigned mode) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) return {};

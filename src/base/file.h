@@ -22,6 +22,10 @@ struct WriteOptions {
 Result<> write_file_atomically(const std::filesystem::path& path, ByteView data,
                                WriteOptions options = {});
 
+// What was written to the file, or the names in the directory, survive a power loss from now on.
+// Errors: kNotFound, kUnavailable.
+Result<> sync_to_disk(const std::filesystem::path& path);
+
 // Makes the directory and its parents. Errors: kUnavailable, or kUsage if a file is in the way.
 Result<> make_directory(const std::filesystem::path& path, unsigned mode = 0755);
 

@@ -94,6 +94,7 @@ Result<std::unique_ptr<Driver>> open_sqlite(const Location& location,
 Result<std::unique_ptr<Driver>> open_postgres(const Location& location,
                                               const DatabaseOptions& options);
 Result<std::string> postgres_name(const std::string& conninfo);
+Result<std::string> postgres_tool_flags(const std::string& conninfo);
 
 // The first line, without control characters: errors are one line whatever the engine says.
 std::string one_line(std::string_view text);
@@ -104,6 +105,12 @@ std::string brief(std::string_view sql);
 Result<std::unique_ptr<Driver>> open_driver(const Location& location,
                                             const DatabaseOptions& options, Access access);
 Result<Transaction> begin_on(Driver& driver, const TransactionOptions& options);
+
+// A connection of its own for changes of the schema, which may take long and wait for others.
+Result<std::unique_ptr<Driver>> open_for_schema(const Database& database);
+// Until the end of the transaction no other program changes the schema. On SQLite the write lock of
+// the transaction is that already.
+Result<> lock_schema(Transaction& transaction);
 
 // The one table of errors (errors.cpp). `code` is SQLite's extended code, `state` an SQLSTATE.
 Failure sqlite_failure(int code, std::string_view message, std::string_view sql);

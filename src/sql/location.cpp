@@ -1,4 +1,6 @@
 // Locations: sqlite:PATH, postgres://…, or libpq's "key=value …".
+#include "sql/location.h"
+
 #include <cctype>
 
 #include "sql/impl.h"
@@ -46,6 +48,16 @@ Result<Location> parse_location(std::string_view text) {
   location.pooling = TRY(take_pooling(location.target, is_url ? "?&" : " ", is_url ? '&' : ' '));
   location.name = TRY(postgres_name(location.target));
   return location;
+}
+
+Result<LocationInfo> describe_location(std::string_view text) {
+  const Location location = TRY(parse_location(text));
+  LocationInfo described{location.dialect, location.name, {}, {}};
+  if (location.dialect == Dialect::kSqlite)
+    described.path = location.target;
+  else
+    described.tool_flags = TRY(postgres_tool_flags(location.target));
+  return described;
 }
 
 }  // namespace coffer::sql

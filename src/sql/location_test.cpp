@@ -1,3 +1,5 @@
+#include "sql/location.h"
+
 #include <gtest/gtest.h>
 
 #include "sql/impl.h"
@@ -50,6 +52,21 @@ TEST(Location, WrongOnesAreUsageErrorsWithoutSecrets) {
     EXPECT_EQ(location.error().code, Code::kUsage);
     EXPECT_EQ(location.error().message.find("secret"), std::string::npos);
   }
+}
+
+TEST(Location, IsDescribedForPeopleAndForTheEnginesOwnTools) {
+  const auto file = describe_location("sqlite:dir/a.db").value();
+  EXPECT_EQ(file.dialect, Dialect::kSqlite);
+  EXPECT_EQ(file.path, "dir/a.db");
+  EXPECT_EQ(file.tool_flags, "");
+  const auto server = describe_location("postgres://me:secret@db:5433/my%20own?pooled=true");
+  ASSERT_TRUE(server) << server.error().message;
+  EXPECT_EQ(server->dialect, Dialect::kPostgres);
+  EXPECT_EQ(server->path, "");
+  EXPECT_EQ(server->tool_flags, "--host=db --port=5433 --username=me --dbname='my own'");
+  EXPECT_EQ(describe_location("host=/run/pg password=secret dbname='a\\'b'").value().tool_flags,
+            "--host=/run/pg --dbname='a'\\''b'");
+  EXPECT_EQ(describe_location("nowhere").error().code, Code::kUsage);
 }
 
 // Entries that no test can provoke on a real server.

@@ -128,9 +128,6 @@ Result<Applied> apply(Transaction& transaction, const Migration& migration) {
       what, transaction.execute(
                 "INSERT INTO coffer_migrations VALUES ($1, $2, $3, $4, $5)",
                 {migration.module, migration.version, migration.name, migration.checksum, now_ms}));
-  log::info(
-      "migrated",
-      {{"module", migration.module}, {"version", migration.version}, {"name", migration.name}});
   return Applied{std::string(migration.module), migration.version, std::string(migration.name),
                  now_ms};
 }
@@ -153,8 +150,7 @@ Result<> check_references(Transaction& transaction) {
 }
 
 Result<std::vector<Applied>> migrate_in(Transaction& transaction, const MigrateOptions& options) {
-  if (transaction.dialect() == Dialect::kPostgres)
-    (void)TRY(transaction.query("SELECT pg_advisory_xact_lock($1)", {kLock}));
+  TRY(lock_schema(transaction));
   const auto identity = TRY(read_identity(transaction));
   TRY(check_identity(identity, options));
   const Records records = TRY(read_records(transaction));
@@ -170,17 +166,26 @@ Result<std::vector<Applied>> migrate_in(Transaction& transaction, const MigrateO
 
 }  // namespace
 
-Result<std::vector<Applied>> migrate(Database& database, const MigrateOptions& options) {
-  // A connection of its own, with settings that only fit here.
+Result<std::unique_ptr<Driver>> open_for_schema(const Database& database) {
   DatabaseOptions patient = database.options();
   patient.lock_timeout_ms = kWaitForOthersMs;
   patient.statement_timeout_ms = 0;
   const Location location = TRY(parse_location(patient.location));
-  const auto driver = TRY_IN(location.name, open_driver(location, patient, Access::kWrite));
-  if (location.dialect == Dialect::kSqlite) TRY(driver->script("PRAGMA foreign_keys=OFF"));
+  return TRY_IN(location.name, open_driver(location, patient, Access::kWrite));
+}
+
+Result<> lock_schema(Transaction& transaction) {
+  if (transaction.dialect() == Dialect::kPostgres)
+    (void)TRY(transaction.query("SELECT pg_advisory_xact_lock($1)", {kLock}));
+  return {};
+}
+
+Result<std::vector<Applied>> migrate(Database& database, const MigrateOptions& options) {
+  const auto driver = TRY(open_for_schema(database));
+  if (driver->dialect() == Dialect::kSqlite) TRY(driver->script("PRAGMA foreign_keys=OFF"));
   Transaction transaction = TRY(begin_on(*driver, {}));
-  auto applied = TRY_IN(location.name, migrate_in(transaction, options));
-  TRY_IN(location.name, transaction.commit());
+  auto applied = TRY_IN(database.name(), migrate_in(transaction, options));
+  TRY_IN(database.name(), transaction.commit());
   for (const Applied& one : applied)
     log::info("migrated", {{"module", one.module}, {"version", one.version}, {"name", one.name}});
   return applied;

@@ -1,4 +1,6 @@
 // Connecting to PostgreSQL, directly or through a pooler.
+#include <algorithm>
+#include <cctype>
 #include <string_view>
 #include <vector>
 
@@ -40,6 +42,18 @@ std::string_view refusal_state(std::string_view message) {
   return "08001";
 }
 
+// A word of a command for a shell.
+std::string quoted(std::string_view word) {
+  const auto is_plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("_-./:,").find(c) != std::string_view::npos;
+  };
+  if (std::all_of(word.begin(), word.end(), is_plain)) return std::string(word);
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
 void log_notice(void*, const char* message) {
   log::debug("postgres says", {{"message", one_line(message)}});
 }
@@ -52,6 +66,17 @@ Result<std::string> postgres_name(const std::string& conninfo) {
                          port = value_of(options, "port");
   return fmt::format("postgres://{}{}{}{}{}/{}", user, user.empty() ? "" : "@", host,
                      port.empty() ? "" : ":", port, value_of(options, "dbname"));
+}
+
+Result<std::string> postgres_tool_flags(const std::string& conninfo) {
+  const ConnectOptions options = TRY(parse(conninfo));
+  constexpr std::pair<std::string_view, std::string_view> kFlags[] = {
+      {"host", "--host="}, {"port", "--port="}, {"user", "--username="}, {"dbname", "--dbname="}};
+  std::string text;
+  for (const auto& [keyword, flag] : kFlags)
+    if (const std::string_view value = value_of(options, keyword); !value.empty())
+      text += fmt::format("{}{}{}", text.empty() ? "" : " ", flag, quoted(value));
+  return text;
 }
 
 Result<> PostgresDriver::open(const Location& location) {

@@ -1,7 +1,5 @@
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cerrno>
+#include <cstdio>
 
 #include "base/file.h"
 #include "sql/backup.h"
@@ -11,16 +9,6 @@ namespace coffer::sql {
 namespace {
 
 constexpr int kPagesAtOnce = 1'024;
-
-Result<> sync_path(const std::filesystem::path& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return fail(errno_error(errno, "cannot open " + path.string()));
-  const int rc = ::fsync(file);
-  const int error = errno;
-  ::close(file);
-  if (rc != 0) return fail(errno_error(error, "cannot sync " + path.string()));
-  return {};
-}
 
 struct CloseDatabase {
   void operator()(sqlite3* db) const { sqlite3_close_v2(db); }
@@ -84,6 +72,9 @@ Result<> backup(Database& database, const std::filesystem::path& to,
     return fail(Code::kUsage, "PostgreSQL is backed up with its own tools: pg_dump, pg_basebackup");
   if (TRY(file_exists(to)))
     return fail(Code::kConflict, "{} exists already; choose another name", to.string());
+  const std::filesystem::path parent = to.has_parent_path() ? to.parent_path() : ".";
+  if (!TRY(file_exists(parent)))
+    return fail(Code::kNotFound, "there is no directory {} for the backup", parent.string());
   const Location location = TRY(parse_location(database.options().location));
   SqliteDriver source(database.options(), Access::kRead);
   TRY(source.open(location.target, false));
@@ -109,12 +100,11 @@ Result<> backup(Database& database, const std::filesystem::path& to,
     TRY_IN(to.string(), copy_pages(source.handle(), handle, progress));
     TRY_IN(to.string(), check_copy(handle));
   }
-  TRY(sync_path(partial.path));
+  TRY(sync_to_disk(partial.path));
   if (::rename(partial.path.c_str(), to.c_str()) != 0)
     return fail(errno_error(errno, "cannot rename to " + to.string()));
   partial.path.clear();
-  const auto parent = to.parent_path();
-  return sync_path(parent.empty() ? "." : parent);
+  return sync_to_disk(parent);
 }
 
 }  // namespace coffer::sql

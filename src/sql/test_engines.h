@@ -28,8 +28,9 @@ class EngineTest : public testing::TestWithParam<Engine> {
       return;
     }
     COFFER_REQUIRE_POSTGRES_OR_SKIP();
-    if (GetParam() == Engine::kPgBouncer && !PgBouncer::installed())
-      GTEST_SKIP() << "no " << kPgBouncerProgram;
+    if (GetParam() == Engine::kPgBouncer) {
+      COFFER_REQUIRE_PGBOUNCER_OR_SKIP();
+    }
     const std::string name = PostgresServer::shared()->fresh_database();
     options_.location = GetParam() == Engine::kPgBouncer ? PgBouncer::shared()->location(name)
                                                          : PostgresServer::shared()->location(name);

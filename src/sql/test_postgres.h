@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/temp_dir.h"
+#include "base/test_data.h"
 #include "sql/database.h"
 #include "sql/test_server.h"
 
@@ -161,7 +162,16 @@ class PgBouncer {
 
 }  // namespace coffer::sql::test
 
-// For the body of a test or SetUp().
-#define COFFER_REQUIRE_POSTGRES_OR_SKIP()                       \
-  if (::coffer::sql::test::PostgresServer::shared() == nullptr) \
-  GTEST_SKIP() << "no PostgreSQL 15 in " << ::coffer::sql::test::kPostgresPrograms
+// For the body of a test or SetUp(): without the program the test fails if COFFER_REQUIRE_DATA=1,
+// and is skipped otherwise.
+#define COFFER_REQUIRE_PROGRAM_OR_SKIP(program)                           \
+  if (!std::filesystem::exists(program)) {                                \
+    if (::coffer::shared_data_required())                                 \
+      FAIL() << (program) << " is missing and COFFER_REQUIRE_DATA=1";     \
+    GTEST_SKIP() << (program) << " is missing; './dev test' installs it"; \
+  }                                                                       \
+  static_assert(true, "wants a semicolon")
+#define COFFER_REQUIRE_POSTGRES_OR_SKIP() \
+  COFFER_REQUIRE_PROGRAM_OR_SKIP(::coffer::sql::test::kPostgresPrograms / "postgres")
+#define COFFER_REQUIRE_PGBOUNCER_OR_SKIP() \
+  COFFER_REQUIRE_PROGRAM_OR_SKIP(::coffer::sql::test::kPgBouncerProgram)

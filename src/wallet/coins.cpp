@@ -9,15 +9,12 @@ namespace {
 constexpr std::size_t kMaxExamined = 10'000;
 
 constexpr std::string_view kColumns =
-    "c.id, c.tx_hash, c.output_index, c.amount, c.state, a.name, c.address_id, d.script_pub_key,"
-    " c.block_height, c.is_coinbase, s.tx_hash, l.external_lock_id, l.expires_at, y.tip_height,"
-    " c.account_id";
+    "c.id, c.tx_hash, c.output_index, c.amount, c.state, c.account_id, c.address_id,"
+    " d.script_pub_key, c.block_height, c.is_coinbase, c.spent_by_hash, l.external_lock_id,"
+    " l.expires_at, c.tip_height";
 constexpr std::string_view kTables =
     " FROM coin_states c"
-    " JOIN accounts a ON a.wallet_id = c.wallet_id AND a.id = c.account_id"
     " JOIN addresses d ON d.wallet_id = c.wallet_id AND d.id = c.address_id"
-    " CROSS JOIN sync_state y"
-    " LEFT JOIN transactions s ON s.wallet_id = c.wallet_id AND s.id = c.spent_by_tx_id"
     " LEFT JOIN utxo_leases l ON l.wallet_id = c.wallet_id AND l.utxo_id = c.id"
     "  AND l.expires_at > coffer_now()";
 
@@ -34,7 +31,7 @@ Result<Read> read_coin(const sql::Rows& rows) {
   coin.outpoint.index = TRY(rows.get<std::uint32_t>(2));
   coin.amount = TRY(rows.get<Amount>(3));
   coin.state = TRY(read_state(rows, 4));
-  coin.account = TRY(rows.get<std::string>(5));
+  read.account_id = TRY(rows.get<std::uint64_t>(5));
   coin.address_id = TRY(rows.get<std::uint64_t>(6));
   coin.script = TRY(rows.get<Bytes>(7));
   coin.height = TRY(rows.get<std::optional<std::uint64_t>>(8));
@@ -47,7 +44,6 @@ Result<Read> read_coin(const sql::Rows& rows) {
   const std::int64_t tip = TRY(rows.get<std::int64_t>(13));
   if (coin.height && static_cast<std::int64_t>(*coin.height) <= tip)
     coin.confirmations = static_cast<std::uint64_t>(tip) - *coin.height + 1;
-  read.account_id = TRY(rows.get<std::uint64_t>(14));
   return read;
 }
 
@@ -103,12 +99,12 @@ bool descends(CoinOrder order) {
 }
 
 // A cursor: the order, then amount and id of the last coin that was looked at.
-std::string make_cursor(CoinOrder order, const Coin& coin) {
-  return fmt::format("{}.{}.{}", static_cast<int>(order), coin.amount, coin.id);
-}
 struct After {
   std::uint64_t amount = 0, id = 0;
 };
+std::string make_cursor(CoinOrder order, const After& after) {
+  return fmt::format("{}.{}.{}", static_cast<int>(order), after.amount, after.id);
+}
 Result<After> parse_cursor(CoinOrder order, std::string_view text) {
   const std::size_t dot = text.find('.', 2);
   if (text.size() < 5 || text[1] != '.' || dot == std::string_view::npos ||
@@ -140,6 +136,47 @@ std::string coin_sql(const CoinQuery& query, bool history, bool has_address, boo
   return fmt::format("SELECT {}{}{} LIMIT $2", kColumns, kTables, where);
 }
 
+struct Look {
+  WalletId wallet;
+  std::size_t rows = 0;
+  std::optional<std::uint64_t> address;
+  std::optional<After> after;
+};
+Result<std::vector<Read>> read_coins(sql::Transaction& sql, const CoinQuery& query,
+                                     const Filter& filter, const Look& look) {
+  std::vector<sql::Param> params = {look.wallet, look.rows};
+  if (look.address) params.emplace_back(*look.address);
+  if (by_amount(query.order)) {
+    if (query.min_amount) params.emplace_back(*query.min_amount);
+    if (query.max_amount) params.emplace_back(*query.max_amount);
+    if (look.after) params.emplace_back(look.after->amount);
+  }
+  if (look.after) params.emplace_back(look.after->id);
+  sql::Rows rows = TRY(sql.query(coin_sql(query, filter.walks_history(), look.address.has_value(),
+                                          look.after.has_value()),
+                                 params));
+  std::vector<Read> read;
+  while (TRY(rows.next())) read.push_back(TRY(read_coin(rows)));
+  return read;
+}
+
+// Names of the accounts that a list met.
+class AccountNames {
+ public:
+  AccountNames(sql::Session& sql, WalletId wallet) : sql_(sql), wallet_(wallet) {}
+  Result<std::string> name(std::uint64_t id) {
+    if (const auto known = names_.find(id); known != names_.end()) return known->second;
+    auto name = TRY(sql_.value<std::string>(
+        "SELECT name FROM accounts WHERE wallet_id = $1 AND id = $2", {wallet_, id}));
+    return names_[id] = name.value_or("");
+  }
+
+ private:
+  sql::Session& sql_;
+  const WalletId wallet_;
+  std::map<std::uint64_t, std::string> names_;
+};
+
 }  // namespace
 
 Result<Page<Coin>> Store::coins(WalletId wallet, const CoinQuery& query) const {
@@ -159,32 +196,33 @@ Result<Page<Coin>> Store::coins(WalletId wallet, const CoinQuery& query) const {
             return fail(Code::kNotFound, "this wallet does not watch that address or script");
         }
         const Filter filter(query, account);
-        std::vector<sql::Param> params = {wallet, kMaxExamined};
-        if (address) params.emplace_back(*address);
-        if (by_amount(query.order)) {
-          if (query.min_amount) params.emplace_back(*query.min_amount);
-          if (query.max_amount) params.emplace_back(*query.max_amount);
-          if (after) params.emplace_back(after->amount);
-        }
-        if (after) params.emplace_back(after->id);
-        sql::Rows rows = TRY(sql.stream(
-            coin_sql(query, filter.walks_history(), address.has_value(), after.has_value()),
-            params));
+        AccountNames names(sql, wallet);
         Page<Coin> page;
-        std::size_t examined = 0;
-        std::string last;
-        while (TRY(rows.next())) {
-          if (page.items.size() == query.page.count) {
-            page.cursor = last;
+        std::optional<After> at = after;
+        // Without filters the first look is enough; with them it goes on in larger steps.
+        std::size_t look = query.page.count + 1;
+        for (std::size_t examined = 0;;) {
+          look = std::min(look, kMaxExamined - examined);
+          const std::vector<Read> rows =
+              TRY(read_coins(sql, query, filter, {wallet, look, address, at}));
+          for (const Read& read : rows) {
+            if (page.items.size() == query.page.count) {
+              page.cursor = make_cursor(query.order, *at);
+              return page;
+            }
+            at = After{read.coin.amount.value, read.coin.id};
+            if (!filter.accepts(read)) continue;
+            page.items.push_back(read.coin);
+            page.items.back().account = TRY(names.name(read.account_id));
+          }
+          examined += rows.size();
+          if (rows.size() < look) return page;
+          if (examined == kMaxExamined) {
+            page.cursor = make_cursor(query.order, *at);
             return page;
           }
-          Read read = TRY(read_coin(rows));
-          last = make_cursor(query.order, read.coin);
-          ++examined;
-          if (filter.accepts(read)) page.items.push_back(std::move(read.coin));
+          look = std::min<std::size_t>(4 * look, 2'000);
         }
-        if (examined == kMaxExamined) page.cursor = last;
-        return page;
       },
       kRead);
 }
@@ -199,6 +237,8 @@ Result<Coin> Store::coin(WalletId wallet, const chain::Outpoint& outpoint) const
   if (!TRY(rows.next()))
     return fail(Code::kNotFound, "this wallet has no coin {}", shown(outpoint));
   Read read = TRY(read_coin(rows));
+  AccountNames names(connection, wallet);
+  read.coin.account = TRY(names.name(read.account_id));
   return std::move(read.coin);
 }
 

@@ -109,7 +109,7 @@ Result<std::uint64_t> Feed::apply(sql::Transaction& sql, const chain::Block& blo
 
 Result<std::uint64_t> Feed::disconnect(sql::Transaction& sql, std::int64_t to_height) {
   const auto pruned = TRY(sql.value<std::int64_t>(
-      "SELECT height FROM pruned_transactions WHERE height > $1 LIMIT 1", {to_height}));
+      "SELECT highest_height FROM pruned_summary WHERE highest_height > $1 LIMIT 1", {to_height}));
   if (pruned)
     return fail(Code::kBeyondWindow,
                 "a transaction of block {} was pruned and cannot be undone", *pruned);

@@ -126,40 +126,57 @@ class Walk {
   Walk(sql::Transaction& sql, WalletId wallet, const HistoryQuery& query)
       : sql_(sql), wallet_(wallet), query_(query) {}
 
-  Result<bool> run(bool confirmed, const std::optional<After>& after) {
-    std::string where = confirmed ? " WHERE t.wallet_id = $1 AND t.block_height IS NOT NULL"
-                                  : " WHERE t.wallet_id = $1 AND t.block_height IS NULL";
-    std::vector<sql::Param> params = {wallet_, kMaxExamined};
-    const bool goes_on = after && after->confirmed == confirmed;
-    if (goes_on && confirmed) {
-      where += " AND (t.block_height, t.block_index, t.id) < ($3, $4, $5)";
-      params.insert(params.end(), {after->height, after->index, after->id});
-    } else if (goes_on) {
-      where += " AND t.id < $3";
-      params.emplace_back(after->id);
+  Result<bool> run(bool confirmed, std::optional<After> after) {
+    if (after && after->confirmed != confirmed) after.reset();
+    std::size_t look = query_.page.count + 1;
+    for (std::size_t examined = 0;;) {
+      look = std::min(look, kMaxExamined - examined);
+      std::vector<Read> rows = TRY(read_rows(confirmed, after, look));
+      for (Read& read : rows) {
+        if (found_.size() == query_.page.count) return true;
+        last_ = make_cursor(read);
+        after = After{confirmed, static_cast<std::int64_t>(read.entry.height.value_or(0)),
+                      static_cast<std::int64_t>(read.block_index),
+                      static_cast<std::int64_t>(read.entry.id)};
+        if (accepts(read.entry.status)) found_.push_back(std::move(read));
+      }
+      examined += rows.size();
+      if (rows.size() < look) return false;
+      if (examined == kMaxExamined) return true;
+      look = std::min<std::size_t>(4 * look, 2'000);
     }
-    where += confirmed ? " ORDER BY t.block_height DESC, t.block_index DESC, t.id DESC"
-                       : " ORDER BY t.id DESC";
-    sql::Rows rows =
-        TRY(sql_.stream(fmt::format("SELECT {}{}{} LIMIT $2", kColumns, kTables, where), params));
-    std::size_t examined = 0;
-    while (TRY(rows.next())) {
-      if (found_.size() == query_.page.count) return true;
-      Read read = TRY(read_entry(rows));
-      last_ = make_cursor(read);
-      ++examined;
-      if (query_.statuses.empty() ||
-          std::find(query_.statuses.begin(), query_.statuses.end(), read.entry.status) !=
-              query_.statuses.end())
-        found_.push_back(std::move(read));
-    }
-    return examined == kMaxExamined;
   }
 
   std::vector<Read>& found() { return found_; }
   const std::string& last() const { return last_; }
 
  private:
+  bool accepts(TxStatus status) const {
+    return query_.statuses.empty() ||
+           std::find(query_.statuses.begin(), query_.statuses.end(), status) !=
+               query_.statuses.end();
+  }
+  Result<std::vector<Read>> read_rows(bool confirmed, const std::optional<After>& after,
+                                      std::size_t limit) {
+    std::string where = confirmed ? " WHERE t.wallet_id = $1 AND t.block_height IS NOT NULL"
+                                  : " WHERE t.wallet_id = $1 AND t.block_height IS NULL";
+    std::vector<sql::Param> params = {wallet_, limit};
+    if (after && confirmed) {
+      where += " AND (t.block_height, t.block_index, t.id) < ($3, $4, $5)";
+      params.insert(params.end(), {after->height, after->index, after->id});
+    } else if (after) {
+      where += " AND t.id < $3";
+      params.emplace_back(after->id);
+    }
+    where += confirmed ? " ORDER BY t.block_height DESC, t.block_index DESC, t.id DESC"
+                       : " ORDER BY t.id DESC";
+    sql::Rows rows =
+        TRY(sql_.query(fmt::format("SELECT {}{}{} LIMIT $2", kColumns, kTables, where), params));
+    std::vector<Read> read;
+    while (TRY(rows.next())) read.push_back(TRY(read_entry(rows)));
+    return read;
+  }
+
   sql::Transaction& sql_;
   const WalletId wallet_;
   const HistoryQuery& query_;

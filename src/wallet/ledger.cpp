@@ -152,6 +152,16 @@ Result<> Ledger::check_parents(const Row& row) {
   if (!stub.empty())
     return fail(Code::kConflict, "a coin of the transaction was spent by {}, long confirmed",
                 shown(stub.front().hash));
+  const auto pruned = TRY(sql_.value<Hash256>(
+      "SELECT mine.prev_tx_hash FROM tx_inputs mine JOIN pruned_transactions g"
+      " ON g.wallet_id = mine.wallet_id AND g.tx_hash = mine.prev_tx_hash"
+      " WHERE mine.wallet_id = $1 AND mine.tx_id = $2 AND mine.amount IS NOT NULL"
+      " AND NOT EXISTS (SELECT 1 FROM transactions p WHERE p.wallet_id = mine.wallet_id"
+      "   AND p.tx_hash = mine.prev_tx_hash AND NOT p.is_stub)"
+      " ORDER BY mine.input_index LIMIT 1",
+      {wallet_, row.id}));
+  if (pruned)
+    return fail(Code::kConflict, "a coin of {} was spent long ago and is pruned", shown(*pruned));
   return {};
 }
 

@@ -225,7 +225,7 @@ CREATE VIEW coin_kinds AS
 -- Every coin with its state (001 4.2, W13). A lease is no state: it ends by itself.
 CREATE VIEW coin_states AS
   SELECT u.wallet_id, u.id, u.tx_id, u.output_index, u.amount, u.account_id, u.address_id, u.spent_by_tx_id, u.spent_input_index,
-         t.tx_hash, t.block_height, t.block_index, t.is_coinbase, t.status AS tx_status,
+         t.tx_hash, t.block_height, t.block_index, t.is_coinbase, t.status AS tx_status, s.tx_hash AS spent_by_hash, y.tip_height,
          CASE WHEN t.status IN ('failed', 'replaced') THEN 'dead'
               WHEN t.status = 'orphaned' THEN 'orphaned'
               WHEN u.spent_by_tx_id IS NOT NULL THEN CASE WHEN s.status = 'pending' THEN 'locked' ELSE 'spent' END

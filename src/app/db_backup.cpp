@@ -1,0 +1,118 @@
+// The commands that copy an SQL database away and back.
+#include <cstdio>
+
+#include "app/db_commands.h"
+#include "app/utxo_output.h"
+#include "app/wallet_setup.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/file_lock.h"
+#include "cli/progress.h"
+#include "cli/table.h"
+#include "http/json.h"
+#include "sql/backup.h"
+#include "sql/restore.h"
+
+namespace coffer::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::uint64_t counted(std::int64_t value) {
+  return static_cast<std::uint64_t>(value);
+}
+
+// No other process has the stores of this data directory open, and none can open them meanwhile.
+Result<std::optional<FileLock>> keep_daemons_out(const Config& config) {
+  const fs::path lock = fs::path(config.data_dir) / "db" / "LOCK";
+  if (!TRY(file_exists(lock))) return std::nullopt;
+  return TRY_IN("a coffer runs on this data directory", FileLock::take(lock));
+}
+
+Result<> copy_away(const WalletDatabase& wallet, const fs::path& to) {
+  sql::DatabaseOptions options = wallet.options;
+  options.create_if_missing = false;
+  const auto database = TRY(sql::Database::open(options));
+  cli::ProgressBar bar({.label = "copying", .unit = "pages", .total = {}}, system_clock(),
+                       cli::stderr_output());
+  TRY(sql::backup(*database, to, [&](const sql::BackupProgress& now) {
+    bar.set_total(counted(now.all_pages));
+    bar.update(counted(now.done_pages));
+    return true;
+  }));
+  bar.finish();
+  return {};
+}
+
+Result<sql::Restored> copy_back(const WalletDatabase& wallet, const DbRestoreArguments& arguments) {
+  cli::ProgressBar bar({.label = "copying", .unit = "bytes", .total = {}}, system_clock(),
+                       cli::stderr_output());
+  auto restored = TRY(sql::restore(wallet.options.location, arguments.file,
+                                   {.expected = wallet.migrations, .replace = arguments.replace},
+                                   [&](const sql::RestoreProgress& now) {
+                                     bar.set_total(counted(now.all_bytes));
+                                     bar.update(counted(now.done_bytes));
+                                   }));
+  bar.finish();
+  return restored;
+}
+
+}  // namespace
+
+Result<> run_db_backup(const Context& context, const std::string& file) {
+  const WalletDatabase wallet = TRY(find_wallet_database(context.config));
+  if (wallet.where.dialect == sql::Dialect::kPostgres)
+    return fail(Code::kUsage,
+                "PostgreSQL is backed up with its own tools: pg_dump --format=custom --file={} {}",
+                file, wallet.where.tool_flags);
+  TRY(copy_away(wallet, file));
+  std::error_code error;
+  const std::uint64_t bytes = fs::file_size(file, error);
+  if (error) return fail(errno_error(error.value(), "cannot look at " + file));
+  if (context.json) {
+    http::JsonWriter out;
+    out.begin_object().field("database", wallet.where.name).field("file", file);
+    out.field("size_bytes", bytes).end_object();
+    print_line(out.take());
+  } else {
+    print_line(fmt::format("backup of {} in {}: {}, checked", wallet.where.name, file,
+                           cli::human_bytes(bytes)));
+  }
+  return finish_output();
+}
+
+Result<> run_db_restore(const Context& context, const DbRestoreArguments& arguments) {
+  const WalletDatabase wallet = TRY(find_wallet_database(context.config));
+  if (wallet.where.dialect == sql::Dialect::kPostgres)
+    return fail(Code::kUsage,
+                "PostgreSQL is restored with its own tools: pg_restore --clean --if-exists "
+                "--single-transaction {} {}",
+                wallet.where.tool_flags, arguments.file);
+  const auto alone = TRY(keep_daemons_out(wallet.config));
+  if (wallet.config.wallet.database.empty()) TRY(make_directory(wallet.config.data_dir, 0700));
+  const sql::Restored restored = TRY(copy_back(wallet, arguments));
+  if (context.json) {
+    http::JsonWriter out;
+    out.begin_object().field("database", wallet.where.name).field("file", arguments.file);
+    out.field("size_bytes", restored.size_bytes).key("kept");
+    restored.kept.empty() ? out.null() : out.value(restored.kept.string());
+    out.key("pending").begin_array();
+    for (const std::string& one : restored.status.pending) out.value(one);
+    out.end_array().end_object();
+    print_line(out.take());
+    return finish_output();
+  }
+  print_line(fmt::format("{} is what {} holds: {}", wallet.where.name, arguments.file,
+                         cli::human_bytes(counted(restored.size_bytes))));
+  if (!restored.kept.empty())
+    print_line(fmt::format("the one before is kept as {}", restored.kept.string()));
+  if (!restored.status.pending.empty())
+    print_line(fmt::format("{} migrations are pending; the next start applies them",
+                           restored.status.pending.size()));
+  print_line(
+      "next: start coffer; it catches up with the chain and compares unconfirmed transactions with "
+      "the node's mempool");
+  return finish_output();
+}
+
+}  // namespace coffer::app

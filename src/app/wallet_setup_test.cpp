@@ -1,0 +1,102 @@
+#include "app/wallet_setup.h"
+
+#include <gtest/gtest.h>
+
+#include "app/database_setup.h"
+#include "base/temp_dir.h"
+
+namespace coffer::app {
+namespace {
+
+TEST(WalletSetup, Settings) {
+  const auto defaults = load_config({});
+  ASSERT_TRUE(defaults) << defaults.error().message;
+  EXPECT_TRUE(defaults->wallet.enabled);
+  EXPECT_EQ(defaults->wallet.database, "");
+  EXPECT_EQ(defaults->wallet.max_connections, 8u);
+  EXPECT_EQ(defaults->wallet.gap_limit, 20u);
+
+  const auto config =
+      load_config({"",
+                   {"COFFER_WALLET_DATABASE=postgres://me@db/w", "COFFER_WALLET_ENABLED=false"},
+                   {{"wallet.gapLimit", "100000"}, {"wallet.maxConnections", "3"}}});
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_FALSE(config->wallet.enabled);
+  EXPECT_EQ(config->wallet.database, "postgres://me@db/w");
+  EXPECT_EQ(config->wallet.max_connections, 3u);
+  EXPECT_EQ(config->wallet.gap_limit, 100'000u);
+  EXPECT_TRUE(load_config({"", {}, {{"wallet.database", ""}}}));
+
+  const auto error = [](FlagValue flag) {
+    const auto refused = load_config({"", {}, {std::move(flag)}});
+    return refused ? "no error" : refused.error().message;
+  };
+  EXPECT_EQ(
+      error({"wallet.maxConnections", "257"}),
+      "--wallet-max-connections: wallet.maxConnections is 257; expected a whole number from 1 "
+      "to 256");
+  EXPECT_EQ(error({"wallet.gapLimit", "0"}),
+            "--wallet-gap-limit: wallet.gapLimit is 0; expected a whole number from 1 to 100000");
+  EXPECT_EQ(error({"wallet.database", "mysql://me:hunter2@db/w"}),
+            "--wallet-database: wallet.database is not usable (its value is not shown); expected "
+            "sqlite:PATH, postgres://USER@HOST/NAME or \"host=… dbname=…\"");
+}
+
+TEST(WalletSetup, TheDatabaseIsInTheDataDirectoryUnlessTheSettingsSayOtherwise) {
+  Config config;
+  config.data_dir = "some/where";
+  const auto file = wallet_database(config).value();
+  EXPECT_EQ(file.location, "sqlite:some/where/wallet.db");
+  EXPECT_EQ(file.max_connections, 8u);
+  config.wallet.database = "postgres://me:secret@db/w";
+  config.wallet.max_connections = 3;
+  const auto server = wallet_database(config).value();
+  EXPECT_EQ(server.location, "postgres://me:secret@db/w");
+  EXPECT_EQ(server.max_connections, 3u);
+}
+
+TEST(WalletSetup, ThereIsAWalletOnBitcoinAndWhenItIsOn) {
+  Config config;
+  EXPECT_TRUE(has_wallet(config));
+  config.chain = "cardano";
+  EXPECT_FALSE(has_wallet(config));
+  EXPECT_NE(wallet_database(config).error().message.find("bitcoin only"), std::string::npos);
+  config.chain = "bitcoin";
+  config.wallet.enabled = false;
+  EXPECT_FALSE(has_wallet(config));
+  EXPECT_NE(wallet_database(config).error().message.find("wallet.enabled"), std::string::npos);
+  EXPECT_EQ(wallet_database(config).error().code, Code::kUnavailable);
+}
+
+TEST(WalletSetup, TheDataBelongToTheNetwork) {  // E5
+  const auto mainnet = chain::find_network("bitcoin", "mainnet").value();
+  const auto options = wallet_migrations(mainnet);
+  EXPECT_EQ(options.modules, std::vector<std::string>{"wallet"});
+  EXPECT_EQ(options.identity, (sql::Identity{"bitcoin", "mainnet", mainnet.genesis, 1}));
+  EXPECT_NE(options.identity,
+            wallet_migrations(chain::find_network("bitcoin", "signet").value()).identity);
+}
+
+TEST(WalletSetup, WhatTheDataDirectoryHoldsNeedNotBeSaidAgain) {
+  const TempDir dir;
+  Config config;
+  config.data_dir = dir.path().string();
+  EXPECT_EQ(settled_config(config).value().network, "devnet");  // nothing there yet
+  const auto signet = chain::find_network("bitcoin", "signet").value();
+  {
+    const auto db = kv::Database::open(database_options(config, false).value()).value();
+    const auto meta = db->column(chainstate::kMetaColumn).value();
+    ASSERT_TRUE(chainstate::claim(*db, meta, chainstate::Identity::of(signet)));
+  }
+  EXPECT_EQ(settled_config(config).value().network, "signet");
+  config.network = "signet";
+  EXPECT_EQ(settled_config(config).value().network, "signet");
+  config.network = "mainnet";
+  const auto other = settled_config(config);
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, Code::kConflict);
+  EXPECT_NE(other.error().message.find("bitcoin signet, not bitcoin mainnet"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace coffer::app

@@ -1,0 +1,123 @@
+#include "sql/distribute.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "sql/impl.h"
+
+namespace coffer::sql {
+namespace {
+
+std::string_view checked(std::string_view name) {
+  CHECK(!name.empty() && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+  }));
+  return name;
+}
+
+Result<> expect_postgres(const Database& database) {
+  if (database.dialect() == Dialect::kPostgres) return {};
+  return fail(Code::kUsage, "{} is one file; only a PostgreSQL database can be distributed",
+              database.name());
+}
+
+Result<bool> is_there(Session& session, std::string_view sql, Params params = {}) {
+  const auto count = TRY(session.value<std::int64_t>(sql, params));
+  return count.value_or(0) > 0;
+}
+
+Result<bool> has_extension(Session& session) {
+  return is_there(session, "SELECT count(*) FROM pg_extension WHERE extname = 'citus'");
+}
+
+Result<> expect_extension(Session& session) {
+  if (TRY(has_extension(session))) return {};
+  const bool available =
+      TRY(is_there(session, "SELECT count(*) FROM pg_available_extensions WHERE name = 'citus'"));
+  if (available)
+    return fail(Code::kUnavailable,
+                "the extension citus is not in this database; a superuser adds it with CREATE "
+                "EXTENSION citus");
+  return fail(Code::kUnavailable,
+              "the server does not have the extension citus; install Citus on every node, then "
+              "CREATE EXTENSION citus in this database");
+}
+
+// Tables without a tenant that refer to a reference table are in Citus's list too, as local ones:
+// those are not distributed.
+Result<bool> is_distributed(Session& session, std::string_view table) {
+  return is_there(session,
+                  "SELECT count(*) FROM pg_dist_partition WHERE logicalrelid = to_regclass($1) "
+                  "AND (partmethod = 'h' OR (partmethod = 'n' AND repmodel = 't'))",
+                  {table});
+}
+
+std::vector<DistributeStep> all_steps(const Distribution& distribution) {
+  std::vector<DistributeStep> steps;
+  for (const std::string_view table : distribution.reference)
+    steps.push_back(
+        {std::string(table), fmt::format("SELECT create_reference_table('{}')", checked(table))});
+  std::string_view first = "none";  // a group of its own
+  for (const TenantTable& tenant : distribution.tenant) {
+    steps.push_back({std::string(tenant.table),
+                     fmt::format("SELECT create_distributed_table('{}', '{}', colocate_with => "
+                                 "'{}')",
+                                 checked(tenant.table), checked(tenant.column), first)});
+    if (first == "none") first = tenant.table;
+  }
+  return steps;
+}
+
+// One table; whether there was anything to do.
+Result<bool> distribute_one(Driver& driver, const Distribution& distribution,
+                            const DistributeStep& step) {
+  Transaction transaction = TRY(begin_on(driver, {}));
+  TRY(lock_schema(transaction));
+  if (TRY(is_distributed(transaction, step.table))) return false;
+  for (const std::string_view setting : distribution.settings)
+    TRY(transaction.script(fmt::format("SET LOCAL {} = on", checked(setting))));
+  TRY(transaction.script(step.statement));
+  TRY(transaction.commit());
+  return true;
+}
+
+Result<> expect_tables(Session& session, const std::vector<DistributeStep>& steps) {
+  for (const DistributeStep& step : steps)
+    if (!TRY(is_there(session, "SELECT count(*) FROM pg_class WHERE oid = to_regclass($1)",
+                      {step.table})))
+      return fail(Code::kNotFound, "there is no table {} yet; 'coffer db migrate' makes it",
+                  step.table);
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<DistributeStep>> plan_distribution(Database& database,
+                                                      const Distribution& distribution) {
+  TRY(expect_postgres(database));
+  std::vector<DistributeStep> steps = all_steps(distribution);
+  Connection connection = TRY(database.acquire());
+  if (!TRY(has_extension(connection))) return steps;
+  for (DistributeStep& step : steps) step.done_before = TRY(is_distributed(connection, step.table));
+  return steps;
+}
+
+Result<std::vector<DistributeStep>> distribute(
+    Database& database, const Distribution& distribution,
+    const std::function<void(const DistributeStep&)>& done) {
+  TRY(expect_postgres(database));
+  std::vector<DistributeStep> steps = all_steps(distribution);
+  {
+    Connection connection = TRY(database.acquire());
+    TRY(expect_extension(connection));
+    TRY(expect_tables(connection, steps));
+  }
+  const auto driver = TRY(open_for_schema(database));
+  for (DistributeStep& step : steps) {
+    step.done_before = !TRY_IN(step.table, distribute_one(*driver, distribution, step));
+    if (done) done(step);
+  }
+  return steps;
+}
+
+}  // namespace coffer::sql

@@ -1,0 +1,136 @@
+#include "wallet_dump.h"
+
+namespace coffer::wallet::test {
+namespace {
+
+std::string brief(const Hash256& hash) {
+  return to_hex(hash.view().first(6));
+}
+
+std::string line(const Balance& b) {
+  return fmt::format(
+      "confirmed {} unconfirmed {} immature {} locked {} leased {} spendable {} total {} coins {} "
+      "tip {}",
+      b.confirmed, b.unconfirmed, b.immature, b.locked, b.leased, b.spendable, b.total, b.coins,
+      b.tip_height);
+}
+
+struct TxLine {
+  Hash256 id{};
+  TxStatus status{};
+  std::optional<std::uint64_t> height;
+  std::string reason;
+  bool in_mempool = false, stub = false;
+  std::uint64_t received = 0, sent = 0;
+  std::string text() const {
+    return fmt::format("tx {} {} {} {}{}{} received {} sent {}\n", brief(id), to_string(status),
+                       height ? std::to_string(*height) : "-", reason,
+                       in_mempool ? " in_mempool" : "", stub ? " stub" : "", received, sent);
+  }
+};
+
+std::string coin_line(const chain::Outpoint& outpoint, std::uint64_t amount, CoinState state,
+                      const std::optional<Hash256>& by, const std::optional<Lease>& lease) {
+  return fmt::format("coin {}#{} {} {} by {} lease {}\n", brief(outpoint.tx), outpoint.index,
+                     amount, to_string(state), by ? brief(*by) : "-",
+                     lease ? fmt::format("{} {}", lease->lock_id[0], lease->expires_at_ms) : "-");
+}
+
+std::string joined(std::vector<std::string> lines) {
+  std::sort(lines.begin(), lines.end());
+  return fmt::format("{}", fmt::join(lines, ""));
+}
+
+// All pages of a list.
+template <typename T, typename Ask>
+std::vector<T> all_pages(Ask ask) {
+  std::vector<T> all;
+  std::string cursor;
+  for (int pages = 0; pages < 10'000; ++pages) {
+    auto page = ask(cursor);
+    if (!page) {
+      ADD_FAILURE() << page.error().message;
+      return all;
+    }
+    for (T& item : page->items) all.push_back(std::move(item));
+    cursor = page->cursor;
+    if (cursor.empty()) return all;
+  }
+  ADD_FAILURE() << "pages without end";
+  return all;
+}
+
+const std::vector<CoinState> kAllStates = {
+    CoinState::kConfirmed, CoinState::kUnconfirmed, CoinState::kImmature, CoinState::kPending,
+    CoinState::kLocked,    CoinState::kSpent,       CoinState::kDead,     CoinState::kOrphaned};
+
+}  // namespace
+
+std::string dump(const ModelWallet& wallet, const DumpOptions& options) {
+  std::string text = line(wallet.balance()) + "\n";
+  if (options.script) {
+    ModelWallet one = wallet;
+    for (auto& [id, entry] : one.txs)
+      std::erase_if(entry.coins, [&, &tx = entry.tx](std::uint32_t index) {
+        return tx.outputs[index].script != *options.script;
+      });
+    text += line(one.balance()) + "\n";
+  }
+  std::vector<std::string> txs, coins, edges, leases;
+  for (const auto& [id, entry] : wallet.txs) {
+    std::uint64_t received = 0, sent = 0;
+    for (const std::uint32_t index : entry.coins) received += entry.tx.outputs[index].amount;
+    for (const auto& [input, amount] : entry.amounts) sent += amount;
+    txs.push_back(TxLine{id, entry.status, entry.height, entry.reason, entry.in_mempool,
+                         entry.stub, received, sent}
+                      .text());
+  }
+  for (const chain::Outpoint& coin : wallet.all_coins()) {
+    coins.push_back(coin_line(coin, wallet.amount(coin), wallet.state(coin), wallet.spender(coin),
+                              wallet.active_lease(coin)));
+    if (const auto lease = wallet.active_lease(coin))
+      leases.push_back(fmt::format("lease {}#{}\n", brief(coin.tx), coin.index));
+  }
+  for (const auto& [replaced, replacement] : wallet.edges)
+    edges.push_back(fmt::format("edge {} {}\n", brief(replaced), brief(replacement)));
+  return text + joined(txs) + joined(coins) + joined(edges) + joined(leases);
+}
+
+std::string dump(Store& store, WalletId wallet, const DumpOptions& options) {
+  std::string text;
+  const auto add_balance = [&](const Scope& scope) {
+    const auto balance = store.balance(wallet, scope);
+    if (!balance) ADD_FAILURE() << balance.error().message;
+    if (balance) text += line(*balance) + "\n";
+  };
+  add_balance({});
+  if (options.script) add_balance({.script = options.script});
+  std::vector<std::string> txs, coins, edges, leases;
+  for (const HistoryEntry& entry : all_pages<HistoryEntry>([&](const std::string& cursor) {
+         HistoryQuery query;
+         query.page = {options.page, cursor};
+         return store.history(wallet, query);
+       })) {
+    txs.push_back(TxLine{entry.tx, entry.status, entry.height, entry.reason, entry.in_mempool,
+                         entry.pruned, entry.received, entry.sent}
+                      .text());
+    for (const Hash256& other : entry.replaced_by)
+      edges.push_back(fmt::format("edge {} {}\n", brief(entry.tx), brief(other)));
+  }
+  for (const Coin& coin : all_pages<Coin>([&](const std::string& cursor) {
+         CoinQuery query;
+         query.states = kAllStates;
+         query.order = options.order;
+         query.page = {options.page, cursor};
+         return store.coins(wallet, query);
+       }))
+    coins.push_back(
+        coin_line(coin.outpoint, coin.amount.value, coin.state, coin.spent_by, coin.lease));
+  for (const LeasedCoin& coin : all_pages<LeasedCoin>([&](const std::string& cursor) {
+         return store.leases(wallet, {options.page, cursor});
+       }))
+    leases.push_back(fmt::format("lease {}#{}\n", brief(coin.outpoint.tx), coin.outpoint.index));
+  return text + joined(txs) + joined(coins) + joined(edges) + joined(leases);
+}
+
+}  // namespace coffer::wallet::test

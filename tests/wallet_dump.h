@@ -1,0 +1,20 @@
+// The state of a wallet as text, of the store and of the model: equal texts, equal states.
+#pragma once
+
+#include "wallet_model.h"
+#include "wallet_engines.h"
+
+namespace coffer::wallet::test {
+
+// How the lists are asked for, so that paging and order are used as well.
+struct DumpOptions {
+  std::size_t page = 100;
+  CoinOrder order = CoinOrder::kOldest;
+  std::optional<Bytes> script;  // also the balance of this one
+};
+
+std::string dump(const ModelWallet& wallet, const DumpOptions& options);
+// Failures to read are failures of the test.
+std::string dump(Store& store, WalletId wallet, const DumpOptions& options);
+
+}  // namespace coffer::wallet::test

@@ -1,0 +1,99 @@
+// A wallet database on an engine, with its store and its feed, for tests that run the same on each.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "base/temp_dir.h"
+#include "sql/test_postgres.h"
+#include "wallet/feed.h"
+
+namespace coffer::wallet::test {
+
+class WalletEngine {
+ public:
+  WalletEngine(std::string name, sql::DatabaseOptions options, StoreOptions store_options)
+      : name_(std::move(name)), options_(std::move(options)), store_options_(store_options) {
+    open();
+  }
+
+  static std::unique_ptr<WalletEngine> sqlite(const std::filesystem::path& dir, const Clock* clock,
+                                              StoreOptions store_options = {}) {
+    sql::DatabaseOptions options;
+    options.location = "sqlite:" + (dir / "wallet.db").string();
+    options.clock = clock;
+    options.seed = 1;
+    return std::make_unique<WalletEngine>("sqlite", options, store_options);
+  }
+  // Nothing if PostgreSQL is not installed.
+  static std::unique_ptr<WalletEngine> postgres(const Clock* clock,
+                                                StoreOptions store_options = {}) {
+    auto* server = sql::test::PostgresServer::shared();
+    if (server == nullptr) return nullptr;
+    sql::DatabaseOptions options;
+    options.location = server->location(server->fresh_database());
+    options.clock = clock;
+    options.seed = 1;
+    return std::make_unique<WalletEngine>("postgres", options, store_options);
+  }
+
+  // As after a crash: what was not committed is gone.
+  void open() {
+    feed_.reset();
+    store_.reset();
+    database_.reset();
+    auto database = sql::Database::open(options_);
+    check_ok(database);
+    database_ = std::move(*database);
+    auto store = Store::open(*database_, network_, store_options_);
+    check_ok(store);
+    store_ = std::move(*store);
+    open_feed();
+  }
+  void open_feed() {
+    auto feed = Feed::open(*store_);
+    check_ok(feed);
+    feed_ = std::move(*feed);
+  }
+  // Back to a new database, but faster.
+  void empty() {
+    feed_.reset();
+    const bool lite = database_->dialect() == sql::Dialect::kSqlite;
+    const std::vector<std::string> tables = {
+        "labels",      "balance_summary", "pruned_summary", "pruned_transactions", "utxo_leases",
+        "tx_replacements", "utxos",       "tx_inputs",      "tx_raw",              "transactions",
+        "addresses",   "descriptors",     "accounts",       "blocks",              "wallets"};
+    const auto done = database_->run_transaction([&](sql::Transaction& sql) -> Result<> {
+      for (const std::string& table : tables)
+        TRY(sql.script("DELETE FROM " + table));
+      return sql.script(
+          lite ? "UPDATE sync_state SET position = x'', tip_height = -1"
+               : "UPDATE sync_state SET position = '\\x', tip_height = -1");
+    });
+    check_ok(done);
+    open_feed();
+  }
+
+  const std::string& name() const { return name_; }
+  const chain::Network& network() const { return network_; }
+  Store& store() { return *store_; }
+  Feed& feed() { return *feed_; }
+  sql::Database& database() { return *database_; }
+  const sql::DatabaseOptions& options() const { return options_; }
+
+ private:
+  template <typename T>
+  static void check_ok(const Result<T>& result) {
+    if (!result) ADD_FAILURE() << result.error().message;
+    CHECK(result.has_value());
+  }
+
+  const std::string name_;
+  const sql::DatabaseOptions options_;
+  const StoreOptions store_options_;
+  const chain::Network network_ = chain::find_network("bitcoin", "regtest").value();
+  std::unique_ptr<sql::Database> database_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Feed> feed_;
+};
+
+}  // namespace coffer::wallet::test

@@ -1,0 +1,453 @@
+#include "wallet_model.h"
+
+namespace coffer::wallet::test {
+
+bool ModelWallet::names(const Entry& entry, const chain::Outpoint& outpoint) const {
+  for (const std::size_t i : entry.input_rows)
+    if (entry.tx.inputs[i] == outpoint) return true;
+  return false;
+}
+
+bool ModelWallet::has_coin(const chain::Outpoint& outpoint) const {
+  const auto found = txs.find(outpoint.tx);
+  return found != txs.end() && found->second.coins.contains(outpoint.index);
+}
+
+std::uint64_t ModelWallet::amount(const chain::Outpoint& outpoint) const {
+  return txs.at(outpoint.tx).tx.outputs[outpoint.index].amount;
+}
+
+std::optional<Hash256> ModelWallet::spender(const chain::Outpoint& outpoint) const {
+  if (const auto stub = stub_spends.find(outpoint); stub != stub_spends.end()) return stub->second;
+  const Entry* best = nullptr;
+  const auto rank = [](const Entry& e) {
+    return std::tuple(!e.height.has_value(), e.status == TxStatus::kPending, e.order);
+  };
+  for (const auto& [id, entry] : txs)
+    if (is_active(entry.status) && names(entry, outpoint) && (!best || rank(entry) < rank(*best)))
+      best = &entry;
+  if (best == nullptr) return std::nullopt;
+  return best->tx.id;
+}
+
+CoinState ModelWallet::state(const chain::Outpoint& outpoint) const {
+  const Entry& parent = txs.at(outpoint.tx);
+  if (parent.status == TxStatus::kFailed || parent.status == TxStatus::kReplaced)
+    return CoinState::kDead;
+  if (parent.status == TxStatus::kOrphaned) return CoinState::kOrphaned;
+  if (const auto by = spender(outpoint))
+    return txs.at(*by).status == TxStatus::kPending ? CoinState::kLocked : CoinState::kSpent;
+  if (parent.status == TxStatus::kPending) return CoinState::kPending;
+  if (!parent.height) return CoinState::kUnconfirmed;
+  if (parent.tx.coinbase && tip - static_cast<std::int64_t>(*parent.height) < 100)
+    return CoinState::kImmature;
+  return CoinState::kConfirmed;
+}
+
+std::optional<Lease> ModelWallet::active_lease(const chain::Outpoint& outpoint) const {
+  const auto found = leases.find(outpoint);
+  if (found == leases.end() || found->second.expires_at_ms <= now) return std::nullopt;
+  return found->second;
+}
+
+std::vector<chain::Outpoint> ModelWallet::all_coins() const {
+  std::vector<chain::Outpoint> list;
+  for (const auto& [id, entry] : txs)
+    for (const std::uint32_t index : entry.coins) list.push_back({id, index});
+  return list;
+}
+
+Balance ModelWallet::balance() const {
+  Balance b;
+  b.tip_height = tip;
+  for (const chain::Outpoint& coin : all_coins()) {
+    const CoinState its = state(coin);
+    const std::uint64_t value = amount(coin);
+    const bool counts = its == CoinState::kConfirmed || its == CoinState::kUnconfirmed ||
+                        its == CoinState::kImmature ||
+                        (its == CoinState::kLocked &&
+                         txs.at(coin.tx).status == TxStatus::kPublished);
+    if (!counts) continue;
+    ++b.coins;
+    b.total += value;
+    if (its == CoinState::kConfirmed) b.confirmed += value;
+    if (its == CoinState::kUnconfirmed) b.unconfirmed += value;
+    if (its == CoinState::kImmature) b.immature += value;
+    if (its == CoinState::kLocked) b.locked += value;
+    const bool leased = active_lease(coin).has_value();
+    if (leased && (its == CoinState::kConfirmed || its == CoinState::kUnconfirmed))
+      b.leased += value;
+    if (!leased && its == CoinState::kConfirmed) b.spendable += value;
+  }
+  return b;
+}
+
+std::vector<Hash256> ModelWallet::conflicts(const MadeTx& tx) const {
+  std::vector<Hash256> list;
+  for (const auto& [id, entry] : txs) {
+    if (id == tx.id || !is_active(entry.status)) continue;
+    for (const chain::Outpoint& input : tx.inputs)
+      if (names(entry, input)) {
+        list.push_back(id);
+        break;
+      }
+  }
+  return list;
+}
+
+bool ModelWallet::has_invalid_parent(const MadeTx& tx) const {
+  const auto self = txs.find(tx.id);
+  for (std::size_t i = 0; i < tx.inputs.size(); ++i) {
+    const chain::Outpoint& input = tx.inputs[i];
+    const auto parent = txs.find(input.tx);
+    if (parent != txs.end() && !is_active(parent->second.status)) return true;
+    // Spent long ago, by one that is pruned or is a stub.
+    if (stub_spends.contains(input)) return true;
+    const bool was_mine = self != txs.end() && self->second.amounts.contains(i);
+    if (was_mine && pruned.contains(input.tx) &&
+        (parent == txs.end() || parent->second.stub))
+      return true;
+  }
+  return false;
+}
+
+std::set<Hash256> ModelWallet::descendants(const Hash256& root) const {
+  std::set<Hash256> found;
+  std::vector<Hash256> queue = {root};
+  while (!queue.empty()) {
+    const Hash256 parent = queue.back();
+    queue.pop_back();
+    for (const auto& [id, entry] : txs) {
+      if (!is_active(entry.status) || entry.height || id == root || found.contains(id)) continue;
+      for (const std::size_t i : entry.input_rows)
+        if (entry.tx.inputs[i].tx == parent && found.insert(id).second) queue.push_back(id);
+    }
+  }
+  return found;
+}
+
+void ModelWallet::add_coins(Entry& entry) {
+  for (std::uint32_t i = 0; i < entry.tx.outputs.size(); ++i) {
+    if (!scripts.contains(entry.tx.outputs[i].script)) continue;
+    if (!entry.coins.insert(i).second) continue;
+    for (auto& [id, other] : txs)
+      for (const std::size_t input : other.input_rows)
+        if (other.tx.inputs[input] == chain::Outpoint{entry.tx.id, i})
+          other.amounts[input] = entry.tx.outputs[i].amount;
+  }
+}
+
+ModelWallet::Entry& ModelWallet::add(const MadeTx& tx, TxStatus status) {
+  Entry entry;
+  entry.tx = tx;
+  entry.order = next_order++;
+  entry.status = status;
+  entry.changed_at = now;
+  for (std::size_t i = 0; i < tx.inputs.size(); ++i) {
+    entry.input_rows.insert(i);
+    if (has_coin(tx.inputs[i])) entry.amounts[i] = amount(tx.inputs[i]);
+  }
+  return txs[tx.id] = std::move(entry);
+}
+
+void ModelWallet::set(Entry& entry, TxStatus status, std::string reason) {
+  entry.status = status;
+  entry.reason = std::move(reason);
+  entry.changed_at = now;
+  if (!is_active(status)) entry.height.reset(), entry.in_mempool = false;
+}
+
+bool ModelWallet::invalidate(const std::vector<Loser>& losers,
+                             const std::optional<Hash256>& winner) {
+  std::set<Hash256> children;
+  for (const Loser& loser : losers)
+    for (const Hash256& id : descendants(loser.id)) children.insert(id);
+  for (const Loser& loser : losers) children.erase(loser.id);
+  if (winner && children.contains(*winner)) return false;
+  for (const Loser& loser : losers) {
+    set(txs.at(loser.id), loser.to, loser.reason);
+    if (winner) edges.insert({loser.id, *winner});
+  }
+  for (const Hash256& id : children) set(txs.at(id), TxStatus::kFailed, "parent_invalid");
+  return true;
+}
+
+bool ModelWallet::concerns(const MadeTx& tx) const {
+  for (const Pay& pay : tx.outputs)
+    if (scripts.contains(pay.script)) return true;
+  for (const chain::Outpoint& input : tx.inputs) {
+    if (has_coin(input)) return true;
+    for (const auto& [id, entry] : txs)
+      if (names(entry, input)) return true;
+  }
+  return false;
+}
+
+ModelWallet::Answer ModelWallet::record_pending(const MadeTx& tx, bool bump,
+                                                const std::optional<LockId>& lock, bool force) {
+  if (!concerns(tx)) return Code::kInvalidInput;
+  if (tx.coinbase) return Code::kInvalidInput;
+  const auto known = txs.find(tx.id);
+  if (known == txs.end() && pruned.contains(tx.id)) return {};
+  if (known != txs.end() && is_active(known->second.status)) {
+    if (!known->second.stub) add_coins(known->second);
+    return {};
+  }
+  const ModelWallet before = *this;
+  const auto refuse = [&] {
+    *this = before;
+    return Code::kConflict;
+  };
+  Entry& entry = known == txs.end() ? add(tx, TxStatus::kPending) : known->second;
+  if (has_invalid_parent(tx)) return refuse();
+  for (const Hash256& id : conflicts(tx))
+    if (txs.at(id).height || !bump) return refuse();
+  if (known != txs.end()) set(entry, TxStatus::kPending, "");
+  for (const chain::Outpoint& input : tx.inputs) {
+    if (force || !has_coin(input)) continue;
+    const auto lease = active_lease(input);
+    if (lease && !(lock && lease->lock_id == *lock)) return refuse();
+  }
+  add_coins(entry);
+  return {};
+}
+
+ModelWallet::Answer ModelWallet::publish_entry(Hash256 id, bool is_new) {
+  Entry& entry = txs.at(id);
+  const bool was_invalid = !is_new && !is_active(entry.status);
+  const std::vector<Hash256> others = conflicts(entry.tx);
+  if (was_invalid) {
+    for (const Hash256& other : others)
+      if (txs.at(other).status == TxStatus::kPublished) return {};
+    if (has_invalid_parent(entry.tx)) return {};
+  }
+  std::vector<Loser> losers;
+  for (const Hash256& other : others) {
+    if (txs.at(other).height) return Code::kConflict;
+    if (txs.at(other).status == TxStatus::kPublished)
+      losers.push_back({other, TxStatus::kReplaced, "replaced"});
+    else
+      losers.push_back({other, TxStatus::kFailed, "double_spent"});
+  }
+  if (!was_invalid && has_invalid_parent(entry.tx)) return Code::kConflict;
+  if (!is_new) set(entry, TxStatus::kPublished, "");
+  if (!invalidate(losers, id)) return Code::kConflict;
+  return {};
+}
+
+ModelWallet::Answer ModelWallet::record_published(const MadeTx& tx, bool in_mempool) {
+  if (!concerns(tx) || tx.coinbase) return Code::kInvalidInput;
+  const auto known = txs.find(tx.id);
+  if (known == txs.end() && pruned.contains(tx.id)) return {};
+  if (known != txs.end() && known->second.stub) return {};
+  const ModelWallet before = *this;
+  const bool is_new = known == txs.end();
+  if (is_new) add(tx, TxStatus::kPublished);
+  if (is_new || known->second.status != TxStatus::kPublished)
+    if (const auto code = publish_entry(tx.id, is_new)) {
+      *this = before;
+      return code;
+    }
+  Entry& entry = txs.at(tx.id);
+  if (in_mempool && entry.status == TxStatus::kPublished && !entry.height) entry.in_mempool = true;
+  add_coins(entry);
+  return {};
+}
+
+void ModelWallet::confirm(const MadeTx& tx, std::uint64_t height) {
+  Entry& entry = txs.contains(tx.id) ? txs.at(tx.id) : add(tx, TxStatus::kPublished);
+  entry.status = TxStatus::kPublished;
+  entry.reason.clear();
+  entry.changed_at = now;
+  entry.in_mempool = false;
+  entry.height = height;
+  std::vector<Loser> losers;
+  for (const Hash256& other : conflicts(tx))
+    losers.push_back({other, TxStatus::kFailed, "double_spent"});
+  (void)invalidate(losers, tx.id);
+  add_coins(entry);
+}
+
+void ModelWallet::connect(const MadeTx& tx, std::uint64_t height) {
+  if (!concerns(tx)) return;
+  const auto known = txs.find(tx.id);
+  if (known == txs.end() ? pruned.contains(tx.id) : known->second.stub) return;
+  if (known != txs.end() && known->second.height == height) return add_coins(known->second);
+  confirm(tx, height);
+}
+
+ModelWallet::Answer ModelWallet::record_confirmed(const MadeTx& tx, std::uint64_t height) {
+  if (!concerns(tx)) return Code::kInvalidInput;
+  const auto known = txs.find(tx.id);
+  if (known == txs.end() ? pruned.contains(tx.id) : known->second.stub) return {};
+  if (known != txs.end() && known->second.height) {
+    if (*known->second.height != height) return Code::kConflict;
+    add_coins(known->second);
+    return {};
+  }
+  for (const Hash256& other : conflicts(tx))
+    if (txs.at(other).height) return Code::kConflict;
+  // Its own inputs are known to the wallet by the time that is asked.
+  const ModelWallet before = *this;
+  if (known == txs.end()) add(tx, TxStatus::kPublished);
+  const bool invalid = has_invalid_parent(tx);
+  *this = before;
+  if (invalid) return Code::kConflict;
+  confirm(tx, height);
+  return {};
+}
+
+void ModelWallet::disconnect_above(std::int64_t height) {
+  std::vector<Hash256> orphans;
+  for (auto& [id, entry] : txs) {
+    if (!entry.height || static_cast<std::int64_t>(*entry.height) <= height) continue;
+    entry.height.reset();
+    entry.in_mempool = false;
+    if (!entry.tx.coinbase) continue;
+    set(entry, TxStatus::kOrphaned, "reorganised");
+    orphans.push_back(id);
+  }
+  for (const Hash256& orphan : orphans)
+    for (const Hash256& id : descendants(orphan)) set(txs.at(id), TxStatus::kFailed, "parent_invalid");
+}
+
+void ModelWallet::drop(const Hash256& id) {
+  if (const auto found = txs.find(id); found != txs.end()) found->second.in_mempool = false;
+}
+
+ModelWallet::Answer ModelWallet::publish(const Hash256& id) {
+  const auto found = txs.find(id);
+  if (found == txs.end()) return Code::kNotFound;
+  if (found->second.status == TxStatus::kPublished) return {};
+  if (found->second.status != TxStatus::kPending) return Code::kConflict;
+  const ModelWallet before = *this;
+  const auto code = publish_entry(id, false);
+  if (code) *this = before;
+  return code;
+}
+
+ModelWallet::Answer ModelWallet::cancel(const Hash256& id) {
+  const auto found = txs.find(id);
+  if (found == txs.end()) return Code::kNotFound;
+  Entry& entry = found->second;
+  if (entry.status == TxStatus::kFailed && entry.reason == "cancelled") return {};
+  if (entry.status != TxStatus::kPending) return Code::kConflict;
+  const std::set<Hash256> children = descendants(id);
+  for (const Hash256& child : children)
+    if (txs.at(child).status == TxStatus::kPublished) return Code::kConflict;
+  set(entry, TxStatus::kFailed, "cancelled");
+  for (const Hash256& child : children) set(txs.at(child), TxStatus::kFailed, "parent_invalid");
+  return {};
+}
+
+ModelWallet::Answer ModelWallet::lease(const std::vector<chain::Outpoint>& coins,
+                                       const LockId& lock, std::int64_t for_ms) {
+  for (const chain::Outpoint& coin : coins)
+    if (!has_coin(coin)) return Code::kNotFound;
+  if (std::set(coins.begin(), coins.end()).size() != coins.size()) return Code::kInvalidInput;
+  for (const chain::Outpoint& coin : coins) {
+    const CoinState its = state(coin);
+    if (its != CoinState::kConfirmed && its != CoinState::kUnconfirmed &&
+        its != CoinState::kPending)
+      return Code::kConflict;
+    const auto held = active_lease(coin);
+    if (held && held->lock_id != lock) return Code::kConflict;
+  }
+  for (const chain::Outpoint& coin : coins) leases[coin] = {lock, now + for_ms};
+  return {};
+}
+
+ModelWallet::Answer ModelWallet::renew(const std::vector<chain::Outpoint>& coins,
+                                       const LockId& lock, std::int64_t for_ms) {
+  for (const chain::Outpoint& coin : coins)
+    if (!has_coin(coin)) return Code::kNotFound;
+  if (std::set(coins.begin(), coins.end()).size() != coins.size()) return Code::kInvalidInput;
+  for (const chain::Outpoint& coin : coins) {
+    const auto held = active_lease(coin);
+    if (!held || held->lock_id != lock) return Code::kConflict;
+  }
+  for (const chain::Outpoint& coin : coins) leases[coin].expires_at_ms = now + for_ms;
+  return {};
+}
+
+ModelWallet::Answer ModelWallet::release(const std::vector<chain::Outpoint>& coins,
+                                         const LockId& lock) {
+  for (const chain::Outpoint& coin : coins)
+    if (!has_coin(coin)) return Code::kNotFound;
+  if (std::set(coins.begin(), coins.end()).size() != coins.size()) return Code::kInvalidInput;
+  for (const chain::Outpoint& coin : coins) {
+    const auto held = active_lease(coin);
+    if (held && held->lock_id != lock) return Code::kConflict;
+  }
+  for (const chain::Outpoint& coin : coins) leases.erase(coin);
+  return {};
+}
+
+void ModelWallet::clean_leases() {
+  std::erase_if(leases, [&](const auto& lease) { return lease.second.expires_at_ms <= now; });
+}
+
+void ModelWallet::prune(std::optional<std::int64_t> invalid_older_than_ms) {
+  const auto deep = [&](const Entry& entry) {
+    return entry.height && static_cast<std::int64_t>(*entry.height + prune_window) <= tip;
+  };
+  std::vector<Hash256> going;
+  for (const auto& [id, entry] : txs) {
+    if (entry.stub || !deep(entry)) continue;
+    const bool all_spent = std::all_of(
+        entry.coins.begin(), entry.coins.end(), [&, &tx = id](const std::uint32_t index) {
+          const auto by = spender({tx, index});
+          return by && deep(txs.at(*by));
+        });
+    if (all_spent) going.push_back(id);
+  }
+  // Who spends what is remembered before the inputs are forgotten.
+  std::map<chain::Outpoint, Hash256> spends = stub_spends;
+  for (const chain::Outpoint& coin : all_coins())
+    if (const auto by = spender(coin))
+      if (std::find(going.begin(), going.end(), *by) != going.end()) spends[coin] = *by;
+  for (const Hash256& id : going) {
+    Entry& entry = txs.at(id);
+    pruned[id] = *entry.height;
+    ++pruned_totals.transactions;
+    pruned_totals.coins += entry.coins.size();
+    for (const std::uint32_t index : entry.coins) {
+      pruned_totals.received += entry.tx.outputs[index].amount;
+      spends.erase({id, index});
+      leases.erase({id, index});
+    }
+    for (const auto& [input, value] : entry.amounts) pruned_totals.spent += value;
+    entry.coins.clear();
+    entry.input_rows.clear();
+    entry.amounts.clear();
+    entry.stub = true;
+  }
+  stub_spends = std::move(spends);
+  std::erase_if(txs, [&](const auto& tx) {
+    if (!tx.second.stub) return false;
+    const bool named = std::any_of(stub_spends.begin(), stub_spends.end(),
+                                   [&](const auto& spend) { return spend.second == tx.first; });
+    if (!named)
+      std::erase_if(edges, [&](const auto& edge) {
+        return edge.first == tx.first || edge.second == tx.first;
+      });
+    return !named;
+  });
+  if (!invalid_older_than_ms) return;
+  std::vector<Hash256> old;
+  for (const auto& [id, entry] : txs) {
+    if (is_active(entry.status) || entry.changed_at > now - *invalid_older_than_ms) continue;
+    const bool held = std::any_of(
+        entry.coins.begin(), entry.coins.end(),
+        [&, &tx = id](const std::uint32_t index) { return spender({tx, index}).has_value(); });
+    if (!held) old.push_back(id);
+  }
+  for (const Hash256& id : old) {
+    for (const std::uint32_t index : txs.at(id).coins) leases.erase({id, index});
+    txs.erase(id);
+    std::erase_if(edges,
+                  [&](const auto& edge) { return edge.first == id || edge.second == id; });
+  }
+}
+
+}  // namespace coffer::wallet::test

@@ -1,0 +1,93 @@
+// The wallet's rules once more, as plainly as they can be said: maps in memory, everything computed
+// by looking at everything. What the store does must look the same.
+#pragma once
+
+#include <map>
+#include <set>
+
+#include "wallet_world.h"
+#include "wallet/store.h"
+
+namespace coffer::wallet::test {
+
+class ModelWallet {
+ public:
+  struct Entry {
+    MadeTx tx;
+    std::uint64_t order = 0;  // in which the wallet met it
+    TxStatus status = TxStatus::kPending;
+    std::optional<std::uint64_t> height;
+    std::string reason;
+    bool in_mempool = false;
+    bool stub = false;
+    std::int64_t changed_at = 0;
+    std::set<std::uint32_t> coins;  // indexes of outputs that are this wallet's
+    // Of inputs: the amount of this wallet's coin, once it was known.
+    std::map<std::size_t, std::uint64_t> amounts;
+    std::set<std::size_t> input_rows;  // which inputs are still known: all, or none of a stub
+  };
+  struct Totals {
+    std::uint64_t transactions = 0, coins = 0, received = 0, spent = 0;
+    friend bool operator==(const Totals&, const Totals&) = default;
+  };
+
+  std::set<Bytes> scripts;
+  std::map<Hash256, Entry> txs;
+  std::set<std::pair<Hash256, Hash256>> edges;  // replaced, replacement
+  std::map<chain::Outpoint, Lease> leases;
+  std::map<Hash256, std::uint64_t> pruned;  // height
+  Totals pruned_totals;
+  // Who spends a coin whose spender is a stub: its inputs are not known any more.
+  std::map<chain::Outpoint, Hash256> stub_spends;
+  std::uint64_t next_order = 1;
+
+  // The clock and the tip, which all wallets share.
+  std::int64_t now = 0;
+  std::int64_t tip = -1;
+  std::uint64_t prune_window = 288;
+
+  // Operations: nothing, or the code of the error. After an error nothing has changed.
+  using Answer = std::optional<Code>;
+  Answer record_pending(const MadeTx& tx, bool bump, const std::optional<LockId>& lock, bool force);
+  Answer record_published(const MadeTx& tx, bool in_mempool);
+  Answer record_confirmed(const MadeTx& tx, std::uint64_t height);
+  void connect(const MadeTx& tx, std::uint64_t height);
+  void disconnect_above(std::int64_t height);
+  void drop(const Hash256& id);
+  Answer publish(const Hash256& id);
+  Answer cancel(const Hash256& id);
+  Answer lease(const std::vector<chain::Outpoint>& coins, const LockId& lock, std::int64_t for_ms);
+  Answer renew(const std::vector<chain::Outpoint>& coins, const LockId& lock, std::int64_t for_ms);
+  Answer release(const std::vector<chain::Outpoint>& coins, const LockId& lock);
+  void clean_leases();
+  void prune(std::optional<std::int64_t> invalid_older_than_ms);
+
+  bool concerns(const MadeTx& tx) const;  // the follower would bring it here
+  bool has_coin(const chain::Outpoint& outpoint) const;
+  std::uint64_t amount(const chain::Outpoint& outpoint) const;
+  CoinState state(const chain::Outpoint& outpoint) const;
+  std::optional<Hash256> spender(const chain::Outpoint& outpoint) const;
+  std::optional<Lease> active_lease(const chain::Outpoint& outpoint) const;
+  std::vector<chain::Outpoint> all_coins() const;
+  Balance balance() const;
+
+ private:
+  bool names(const Entry& entry, const chain::Outpoint& outpoint) const;
+  std::vector<Hash256> conflicts(const MadeTx& tx) const;
+  bool has_invalid_parent(const MadeTx& tx) const;
+  std::set<Hash256> descendants(const Hash256& root) const;
+  void add_coins(Entry& entry);
+  Entry& add(const MadeTx& tx, TxStatus status);
+  void set(Entry& entry, TxStatus status, std::string reason);
+  struct Loser {
+    Hash256 id;
+    TxStatus to;
+    std::string reason;
+  };
+  // False: the winner is among the descendants.
+  bool invalidate(const std::vector<Loser>& losers, const std::optional<Hash256>& winner);
+  Answer publish_entry(Hash256 id, bool is_new);
+  void confirm(const MadeTx& tx, std::uint64_t height);
+};
+
+}  // namespace coffer::wallet::test

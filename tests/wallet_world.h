@@ -1,0 +1,119 @@
+// Transactions and blocks of Bitcoin's wire format, put together by hand for the wallet's tests.
+#pragma once
+
+#include "base/check.h"
+#include "bus/event.h"
+#include "chain/decode.h"
+#include "chain/network.h"
+#include "crypto/sha256.h"
+
+namespace coffer::wallet::test {
+
+struct Pay {
+  Bytes script;
+  std::uint64_t amount = 0;
+};
+
+// A transaction and the parts it was made of.
+struct MadeTx {
+  Hash256 id{};
+  Bytes raw;
+  std::vector<chain::Outpoint> inputs;  // none of a coinbase
+  std::vector<Pay> outputs;
+  bool coinbase = false;
+};
+
+inline Bytes script(std::uint32_t number) {  // pay to a witness key hash of its own
+  Bytes made = {0x00, 0x14};
+  made.resize(22);
+  store_be32(made.data() + 2, number);
+  made[21] = 0x5a;
+  return made;
+}
+
+inline chain::Outpoint foreign(std::uint32_t number) {
+  chain::Outpoint outpoint;
+  outpoint.tx.fill(0xf0);
+  store_be32(outpoint.tx.data(), number);
+  return outpoint;
+}
+
+// `nonce` keeps equal transactions apart.
+inline MadeTx make_tx(std::vector<chain::Outpoint> inputs, std::vector<Pay> outputs,
+                      std::uint32_t nonce = 0, bool coinbase = false) {
+  CHECK(inputs.size() < 250 && outputs.size() < 250);
+  MadeTx made;
+  Bytes& raw = made.raw;
+  append_le<std::uint32_t>(raw, 2);
+  raw.push_back(static_cast<std::uint8_t>(coinbase ? 1 : inputs.size()));
+  if (coinbase) {
+    raw.insert(raw.end(), 32, 0);
+    append_le<std::uint32_t>(raw, 0xffffffff);
+    raw.push_back(4);
+    append_le<std::uint32_t>(raw, nonce);
+    append_le<std::uint32_t>(raw, 0xffffffff);
+  }
+  for (const chain::Outpoint& input : inputs) {
+    append(raw, input.tx.view());
+    append_le<std::uint32_t>(raw, input.index);
+    raw.push_back(0);
+    append_le<std::uint32_t>(raw, 0xfffffffd);
+  }
+  raw.push_back(static_cast<std::uint8_t>(outputs.size()));
+  for (const Pay& pay : outputs) {
+    append_le<std::uint64_t>(raw, pay.amount);
+    raw.push_back(static_cast<std::uint8_t>(pay.script.size()));
+    append(raw, pay.script);
+  }
+  append_le<std::uint32_t>(raw, coinbase ? 0 : nonce);
+  made.id = crypto::sha256d(raw);
+  made.inputs = std::move(inputs);
+  made.outputs = std::move(outputs);
+  made.coinbase = coinbase;
+  return made;
+}
+
+// A block of these transactions upon `prev`; its merkle root is not looked at.
+inline std::shared_ptr<const chain::Block> make_block(const chain::Network& network,
+                                                      const Hash256& prev, std::uint64_t height,
+                                                      const std::vector<MadeTx>& txs,
+                                                      std::uint32_t nonce) {
+  Bytes raw;
+  append_le<std::uint32_t>(raw, 4);
+  append(raw, prev.view());
+  raw.insert(raw.end(), 32, 0);
+  append_le<std::uint32_t>(raw, static_cast<std::uint32_t>(1'600'000'000 + 600 * height));
+  append_le<std::uint32_t>(raw, 0x207fffff);
+  append_le<std::uint32_t>(raw, nonce);
+  // A block has at least its coinbase; this one pays to nobody we know.
+  std::vector<MadeTx> all;
+  if (txs.empty() || !txs.front().coinbase)
+    all.push_back(make_tx({}, {{script(0xffffffff), 50}},
+                          static_cast<std::uint32_t>(height * 7919 + nonce), true));
+  all.insert(all.end(), txs.begin(), txs.end());
+  if (all.size() < 0xfd) {
+    raw.push_back(static_cast<std::uint8_t>(all.size()));
+  } else {
+    raw.push_back(0xfd);
+    append_le<std::uint16_t>(raw, static_cast<std::uint16_t>(all.size()));
+  }
+  for (const MadeTx& tx : all) append(raw, tx.raw);
+  chain::DecodeOptions options;
+  options.verify = false;
+  auto decoded = chain::decode(network, std::move(raw), options);
+  CHECK(decoded.has_value());
+  auto block = std::make_shared<chain::Block>(std::move(*decoded));
+  block->number = BlockNumber(height);
+  block->slot = Slot(height);
+  return block;
+}
+
+inline bus::TxSeen make_seen(const chain::Network& network, const MadeTx& tx) {
+  auto block = std::make_shared<chain::Block>();
+  Bytes raw = tx.raw;
+  CHECK(chain::decode_tx_into(*block, network, raw).has_value());
+  block->storage = std::move(raw);
+  return bus::TxSeen{std::move(block)};
+}
+
+}  // namespace coffer::wallet::test
