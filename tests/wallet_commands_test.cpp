@@ -6,6 +6,7 @@
 
 #include "base/temp_dir.h"
 #include "process.h"
+#include "sql/test_postgres.h"
 #include "wallet/descriptor_test_util.h"
 #include "wallet/test_tx.h"
 
@@ -35,7 +36,8 @@ class WalletCommands : public testing::Test {
   Finished wallet(std::vector<std::string> arguments, const char* name = "data") const {
     arguments.insert(arguments.begin(), "wallet");
     arguments.insert(arguments.end(), {"--data", data(name)});
-    return run(arguments);
+    return run(arguments, database_.empty() ? std::vector<std::string>()
+                                            : std::vector{"COFFER_WALLET_DATABASE=" + database_});
   }
   std::string text(std::vector<std::string> arguments) const {
     const Finished end = wallet(std::move(arguments));
@@ -80,7 +82,10 @@ class WalletCommands : public testing::Test {
       all += json::serialize(as_json(one)) + "\n";
     return all;
   }
+  void payment_story();
+
   TempDir dir_;
+  std::string database_;  // empty: the file in the data directory
   std::uint8_t foreign_ = 0;
 };
 
@@ -158,7 +163,7 @@ TEST_F(WalletCommands, AWalletComesToLife) {
   EXPECT_TRUE(as_json({"verify"}).at("ok").as_bool());
 }
 
-TEST_F(WalletCommands, APaymentComesIsLeasedSpentAndCancelled) {
+void WalletCommands::payment_story() {
   make_shop();
   const Bytes parent = pay(150'000, 7);
   const std::string tx = id_of(parent);
@@ -224,6 +229,19 @@ TEST_F(WalletCommands, APaymentComesIsLeasedSpentAndCancelled) {
   EXPECT_TRUE(as_json({"prune", "shop", "--dry-run"}).at("dry_run").as_bool());
   EXPECT_NE(text({"clean-leases"}).find("0 expired"), std::string::npos);
   EXPECT_NE(text({"verify"}).find("fits together"), std::string::npos);
+}
+
+TEST_F(WalletCommands, APaymentComesIsLeasedSpentAndCancelled) {
+  payment_story();
+  EXPECT_TRUE(fs::exists(fs::path(data()) / "wallet.db"));
+}
+
+TEST_F(WalletCommands, TheSameOnPostgres) {
+  COFFER_REQUIRE_POSTGRES_OR_SKIP();
+  auto* server = sql::test::PostgresServer::shared();
+  database_ = server->location(server->fresh_database());
+  payment_story();
+  EXPECT_FALSE(fs::exists(fs::path(data()) / "wallet.db"));
 }
 
 TEST_F(WalletCommands, WhatIsTypedWrongIsOneLineAndChangesNothing) {
