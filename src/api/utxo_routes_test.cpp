@@ -7,6 +7,7 @@
 #include <fstream>
 #include <set>
 
+#include "api/test_schema.h"
 #include "api/test_util.h"
 #include "base/test_data.h"
 #include "chain/decode.h"
@@ -78,41 +79,10 @@ std::vector<Bytes> first_blocks(const std::filesystem::path& path, std::size_t c
   return blocks;
 }
 
-std::set<std::string> keys_of(const json::value& object) {
-  std::set<std::string> keys;
-  for (const auto& [key, value] : object.as_object()) keys.insert(std::string(key));
-  return keys;
-}
-
 // What /openapi.json says of a named schema.
 json::value schema_of(Chain& chain, const std::string& name) {
   const auto answer = json::parse(chain.fixture.get("/openapi.json").body);
   return answer.at("components").at("schemas").at(name);
-}
-
-// Every field is declared and has a declared type; nothing is missing.
-void expect_fits(const json::value& value, const json::value& schema) {
-  std::set<std::string> required;
-  for (const auto& name : schema.at("required").as_array())
-    required.insert(std::string(name.as_string()));
-  EXPECT_EQ(keys_of(value), required);
-  for (const auto& [key, field] : value.as_object()) {
-    const json::value& declared = schema.at("properties").at(key);
-    if (!declared.as_object().contains("type")) continue;  // a reference
-    const json::value& type = declared.at("type");
-    const std::string actual = field.is_null()     ? "null"
-                               : field.is_bool()   ? "boolean"
-                               : field.is_string() ? "string"
-                               : field.is_array()  ? "array"
-                               : field.is_object() ? "object"
-                                                   : "integer";
-    const bool fits = type.is_string()
-                          ? type.as_string() == actual
-                          : std::ranges::any_of(type.as_array(), [&](const json::value& one) {
-                              return one.as_string() == actual;
-                            });
-    EXPECT_TRUE(fits) << key << " is " << actual << ", declared " << type;
-  }
 }
 
 const char* kPreviewBlock = "cardano/yaci/preview1300024.txt";

@@ -5,6 +5,7 @@
 #include "app/config_keys.h"
 #include "app/version.h"
 #include "base/log.h"
+#include "cli/table.h"
 
 namespace coffer::app {
 
@@ -41,6 +42,7 @@ constexpr const char* kOverview =
     "  coffer sync --to 1000 --data /tmp/c            import 1,000 simulated blocks and stop\n"
     "  coffer status --data /tmp/c                    what is there, how far, is all well\n"
     "  coffer utxo balance ADDR --data /tmp/c         what an address holds\n"
+    "  coffer wallet create shop --data /tmp/c        a wallet of your own keys and addresses\n"
     "  coffer db backup /backup/monday.db             a copy of the SQL database, also while it is "
     "used\n"
     "  coffer devnet write chain.dat --blocks 300     a simulated chain as a block file\n"
@@ -177,7 +179,8 @@ const CLI::App* innermost(const CLI::App& app) {
 }
 
 int report(const Error& error) {
-  std::fprintf(stderr, "coffer: %s\n", error.message.c_str());
+  // One line, whatever was typed or read into it.
+  std::fprintf(stderr, "coffer: %s\n", cli::printable(error.message).c_str());
   return info(error.code).exit_code;
 }
 
@@ -208,6 +211,7 @@ int run_main(int argc, char** argv) {
   Parsed parsed;
   add_store_commands(app, parsed);
   add_utxo_commands(app, parsed);
+  add_wallet_commands(app, parsed);
   add_db_commands(app, parsed);
   add_tool_commands(app, parsed);
   try {

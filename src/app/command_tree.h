@@ -28,7 +28,17 @@ inline const std::vector<std::string_view> kStoreOnly = {"data_dir", "log.", "ht
 
 // coffer utxo …
 void add_utxo_commands(CLI::App& app, Parsed& parsed);
+// coffer wallet …
+void add_wallet_commands(CLI::App& app, Parsed& parsed);
 // coffer db …
 void add_db_commands(CLI::App& app, Parsed& parsed);
+
+// For the files that declare them: one with its settings and examples, which are lines that begin
+// with two blanks.
+CLI::App* add_wallet_command(CLI::App& parent, Parsed& parsed, const char* name, const char* help,
+                             std::string_view lines,
+                             std::function<Result<>(const Context&)> action);
+// Those that change what a wallet knows of transactions and coins (wallet_change_line.cpp).
+void add_wallet_changes(CLI::App& wallet, Parsed& parsed);
 
 }  // namespace coffer::app

@@ -1,0 +1,190 @@
+#include "api/wallet_input.h"
+
+#include <charconv>
+
+#include "api/utxo_input.h"
+#include "api/wallet_json.h"
+#include "chain/address.h"
+#include "wallet/scripts.h"
+
+namespace coffer::api {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const auto begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
+Result<bool> parse_flag(std::string_view text) {
+  if (text != "true" && text != "false") return fail(Code::kInvalidInput, "expected true or false");
+  return text == "true";
+}
+
+// What one of several parameters says, if it is there.
+template <typename T, typename Parse>
+Result<> take(const http::Fields& query, std::string_view name, std::optional<T>& to, Parse parse) {
+  if (const auto text = http::find(query, name)) to = TRY_IN(name, parse(*text));
+  return {};
+}
+
+// "a,b,c", each by `parse`.
+template <typename T, typename Parse>
+Result<std::vector<T>> parse_list(std::string_view text, Parse parse) {
+  std::vector<T> items;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    items.push_back(TRY(parse(text.substr(at, end - at))));
+    at = end + 1;
+  }
+  return items;
+}
+
+Result<wallet::CoinOrder> parse_order(std::string_view text) {
+  using enum wallet::CoinOrder;
+  if (text == "oldest") return kOldest;
+  if (text == "newest") return kNewest;
+  if (text == "largest") return kLargest;
+  if (text == "smallest") return kSmallest;
+  return fail(Code::kInvalidInput, "order: expected oldest, newest, largest or smallest");
+}
+
+Result<> check_range(std::string_view name, const std::optional<std::uint64_t>& min,
+                     const std::optional<std::uint64_t>& max) {
+  if (min && max && *min > *max)
+    return fail(Code::kInvalidInput, "min_{}: {} is more than max_{} {}", name, *min, name, *max);
+  return {};
+}
+
+}  // namespace
+
+Result<Hash256> parse_hash(std::string_view what, std::string_view text) {
+  const auto bytes = from_hex(text);
+  if (!bytes || bytes->size() != Hash256::kSize)
+    return fail(Code::kInvalidInput, "{}: expected 64 hex digits", what);
+  return reversed(Hash256::from(bytes->data()));
+}
+
+Result<wallet::LockId> parse_lock_id(std::string_view text) {
+  const auto bytes = from_hex(text);
+  if (!bytes || bytes->size() != wallet::LockId::kSize)
+    return fail(Code::kInvalidInput,
+                "lock_id: expected 32 bytes of your choice as 64 hex digits, got {} characters",
+                text.size());
+  return wallet::LockId::from(bytes->data());
+}
+
+Result<std::int64_t> parse_duration_ms(std::string_view text) {
+  constexpr std::pair<std::string_view, std::int64_t> kUnits[] = {
+      {"ms", 1},        {"s", 1'000},      {"m", 60'000},
+      {"h", 3'600'000}, {"d", 86'400'000}, {"w", 604'800'000},
+  };
+  constexpr std::int64_t kLongest = 36'525ll * 86'400'000;
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  for (const auto& [name, factor] : kUnits)
+    if (error == std::errc() && unit == name && number > 0 && number <= kLongest / factor)
+      return number * factor;
+  return fail(Code::kInvalidInput,
+              "'{}' is no duration; give a number and ms, s, m, h, d or w, as 10m or 90d", text);
+}
+
+Result<Bytes> parse_raw_tx(std::string_view text) {
+  const std::string_view hex = trimmed(text);
+  if (hex.empty()) return fail(Code::kInvalidInput, "transaction: expected its bytes in hex");
+  return TRY_IN("transaction", from_hex(hex));
+}
+
+Result<Bytes> parse_script(std::string_view text) {
+  Bytes script = TRY_IN("script", from_hex(text));
+  if (script.empty() || script.size() > wallet::kMaxScriptBytes)
+    return fail(Code::kInvalidInput, "script: expected 1 to {} bytes in hex, got {} bytes",
+                wallet::kMaxScriptBytes, script.size());
+  return script;
+}
+
+Result<LabelTarget> parse_label_target(const chain::Network& network, std::string_view kind,
+                                       std::string_view ref) {
+  if (kind == "tx") {
+    const Hash256 tx = TRY(parse_hash("transaction", ref));
+    return LabelTarget{"tx", hash_text(tx)};
+  }
+  if (kind == "address") {
+    const Bytes script = TRY_IN("address", chain::parse_address(network, ref));
+    return LabelTarget{"address", chain::address_text(network, script).value_or(to_hex(script))};
+  }
+  if (kind == "output") {
+    const chain::Outpoint at = TRY(parse_outpoint(network, ref));
+    return LabelTarget{"output", fmt::format("{}:{}", hash_text(at.tx), at.index)};
+  }
+  return fail(Code::kInvalidInput, "kind: '{}' has no labels; tx, address and output have", kind);
+}
+
+Result<> check_known(const http::Fields& query, std::span<const std::string_view> known) {
+  for (auto field = query.begin(); field != query.end(); ++field) {
+    if (std::ranges::find(known, field->name) == known.end())
+      return fail(Code::kInvalidInput, "unknown parameter '{}'; known {} {}", field->name,
+                  known.size() == 1 ? "is" : "are",
+                  known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")));
+    if (std::any_of(query.begin(), field, [&](const auto& f) { return f.name == field->name; }))
+      return fail(Code::kInvalidInput, "parameter '{}' is there twice", field->name);
+  }
+  return {};
+}
+
+Result<wallet::PageOptions> parse_wallet_page(const http::Fields& query) {
+  wallet::PageOptions page;
+  if (const auto text = http::find(query, "count"))
+    page.count = TRY_IN("count", parse_whole(*text, 1, wallet::kMaxPage));
+  if (const auto text = http::find(query, "cursor")) page.cursor = *text;
+  return page;
+}
+
+Result<wallet::Scope> parse_scope(const chain::Network& network, const http::Fields& query) {
+  wallet::Scope scope;
+  if (const auto text = http::find(query, "account")) scope.account = *text;
+  if (const auto text = http::find(query, "address"))
+    scope.script = TRY(parse_owner(network, *text));
+  if (scope.account && scope.script)
+    return fail(Code::kInvalidInput, "account and address: give one of them");
+  return scope;
+}
+
+Result<wallet::CoinQuery> parse_coin_query(const chain::Network& network,
+                                           const http::Fields& query) {
+  const auto satoshi = [](std::string_view text) { return parse_whole(text, 0, kMaxSatoshi); };
+  const auto depth = [](std::string_view text) { return parse_whole(text, 0, kMaxHeight); };
+  wallet::CoinQuery coins;
+  coins.page = TRY(parse_wallet_page(query));
+  if (const auto text = http::find(query, "state"))
+    coins.states = TRY_IN("state", parse_list<wallet::CoinState>(*text, wallet::parse_state));
+  if (const auto text = http::find(query, "account")) coins.account = *text;
+  if (const auto text = http::find(query, "address"))
+    coins.script = TRY(parse_owner(network, *text));
+  TRY(take(query, "min_amount", coins.min_amount, satoshi));
+  TRY(take(query, "max_amount", coins.max_amount, satoshi));
+  TRY(check_range("amount", coins.min_amount, coins.max_amount));
+  TRY(take(query, "min_confirmations", coins.min_confirmations, depth));
+  TRY(take(query, "max_confirmations", coins.max_confirmations, depth));
+  TRY(check_range("confirmations", coins.min_confirmations, coins.max_confirmations));
+  TRY(take(query, "leased", coins.leased, parse_flag));
+  if (const auto text = http::find(query, "spendable"))
+    coins.spendable = TRY_IN("spendable", parse_flag(*text));
+  if (const auto text = http::find(query, "chain_pending"))
+    coins.chain_pending = TRY_IN("chain_pending", parse_flag(*text));
+  if (const auto text = http::find(query, "order")) coins.order = TRY(parse_order(*text));
+  return coins;
+}
+
+Result<wallet::HistoryQuery> parse_history_query(const http::Fields& query) {
+  wallet::HistoryQuery history;
+  history.page = TRY(parse_wallet_page(query));
+  if (const auto text = http::find(query, "status"))
+    history.statuses = TRY_IN("status", parse_list<wallet::TxStatus>(*text, wallet::parse_status));
+  TRY(take(query, "confirmed", history.confirmed, parse_flag));
+  return history;
+}
+
+}  // namespace coffer::api

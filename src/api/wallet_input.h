@@ -1,0 +1,65 @@
+// What people and programs give to ask or change a wallet: hashes, lock ids, durations, filters.
+// The command line and HTTP read them here alike. Each error says what is wrong with which value,
+// in one line.
+#pragma once
+
+#include "http/message.h"
+#include "wallet/store.h"
+
+namespace coffer::api {
+
+// All are thread-safe. Errors: kInvalidInput.
+
+inline constexpr std::uint64_t kMaxHeight = 0x7fffffff;
+inline constexpr std::uint64_t kMaxSatoshi = 2'100'000'000'000'000;  // all money there will be
+
+// 64 hex digits, as Bitcoin prints a transaction or block. `what` is for the error.
+Result<Hash256> parse_hash(std::string_view what, std::string_view text);
+// 64 hex digits: 32 bytes that the holder chose.
+Result<wallet::LockId> parse_lock_id(std::string_view text);
+// A whole number and ms, s, m, h, d or w, as 10m or 90d; from 1 ms to a hundred years.
+Result<std::int64_t> parse_duration_ms(std::string_view text);
+// Hex in either case, with blanks and line ends around it.
+Result<Bytes> parse_raw_tx(std::string_view text);
+// 1 to 10,000 bytes in hex.
+Result<Bytes> parse_script(std::string_view text);
+
+// What a label is for, in the one form in which it is kept: a txid, an address, or TXID:INDEX.
+struct LabelTarget {
+  std::string kind, ref;
+};
+Result<LabelTarget> parse_label_target(const chain::Network& network, std::string_view kind,
+                                       std::string_view ref);
+
+// A parameter that is not among `known`, or is there twice, is an error that names it: a
+// misspelled filter would show too much.
+Result<> check_known(const http::Fields& query, std::span<const std::string_view> known);
+
+// count (1 to 1,000), cursor.
+Result<wallet::PageOptions> parse_wallet_page(const http::Fields& query);
+inline constexpr std::string_view kPageParameters[] = {"count", "cursor"};
+
+// account or address.
+Result<wallet::Scope> parse_scope(const chain::Network& network, const http::Fields& query);
+inline constexpr std::string_view kScopeParameters[] = {"account", "address"};
+
+Result<wallet::CoinQuery> parse_coin_query(const chain::Network& network,
+                                           const http::Fields& query);
+inline constexpr std::string_view kCoinParameters[] = {"state",
+                                                       "account",
+                                                       "address",
+                                                       "min_amount",
+                                                       "max_amount",
+                                                       "min_confirmations",
+                                                       "max_confirmations",
+                                                       "leased",
+                                                       "spendable",
+                                                       "chain_pending",
+                                                       "order",
+                                                       "count",
+                                                       "cursor"};
+
+Result<wallet::HistoryQuery> parse_history_query(const http::Fields& query);
+inline constexpr std::string_view kHistoryParameters[] = {"status", "confirmed", "count", "cursor"};
+
+}  // namespace coffer::api

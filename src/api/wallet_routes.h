@@ -1,0 +1,40 @@
+// Routes over the wallets: /api/v1/wallets. All of them need the token, and those that change
+// something are audited. Each request is bounded (E11) and, if it is refused, has changed nothing.
+#pragma once
+
+#include "api/routes.h"
+#include "chain/network.h"
+#include "wallet/store.h"
+
+namespace coffer::api {
+
+struct WalletRoutes {
+  wallet::Store* store = nullptr;  // outlives the routes; null: no wallet here
+  chain::Network network;
+};
+
+// Without a store every route answers 503 and says why.
+void add_wallet_routes(RouteTable& table, WalletRoutes routes);
+
+// For the two files of add_wallet_routes(): of one wallet, which is known to be there.
+struct WalletCall {
+  wallet::Store& store;
+  const chain::Network& network;
+  wallet::WalletId wallet;
+  const http::Request& request;
+};
+using WalletAnswer = Result<http::Response> (*)(const WalletCall&);
+// What follows "/api/v1/wallets/{name}".
+struct WalletRoute {
+  http::Method method = http::Method::kGet;
+  std::string path;
+  std::string summary;
+  std::vector<Parameter> parameters;  // besides the name
+  std::string response_schema;
+  WalletAnswer answer = nullptr;
+  std::string request_schema = {};
+};
+std::vector<WalletRoute> wallet_reads();    // wallet_reads.cpp
+std::vector<WalletRoute> wallet_changes();  // wallet_changes.cpp
+
+}  // namespace coffer::api

@@ -1,0 +1,239 @@
+// The JSON Schemas of what wallet_json.cpp writes and wallet_body.cpp reads. wallet_routes_test.cpp
+// compares the former.
+#include "api/wallet_json.h"
+#include "http/json.h"
+
+namespace coffer::api {
+namespace {
+
+using Properties = std::vector<std::pair<std::string_view, std::string>>;
+
+const std::string kText = R"({"type":"string"})";
+const std::string kTextOrNull = R"({"type":["string","null"]})";
+const std::string kWhole = R"({"type":"integer","format":"int64","minimum":0})";
+const std::string kWholeOrNull = R"({"type":["integer","null"],"format":"int64","minimum":0})";
+const std::string kFlag = R"({"type":"boolean"})";
+const std::string kAmount = R"({"type":"string","pattern":"^[0-9]+$"})";
+const std::string kAmountOrNull = R"({"type":["string","null"],"pattern":"^[0-9]+$"})";
+const std::string kHex = R"({"type":"string","pattern":"^([0-9a-f]{2})*$"})";
+const std::string kHexOrNull = R"({"type":["string","null"],"pattern":"^([0-9a-f]{2})*$"})";
+const std::string kHash = R"({"type":"string","pattern":"^[0-9a-f]{64}$"})";
+const std::string kHashOrNull = R"({"type":["string","null"],"pattern":"^[0-9a-f]{64}$"})";
+const std::string kStatus =
+    R"({"type":"string","enum":["pending","published","replaced","failed","orphaned"]})";
+const std::string kState =
+    R"({"type":"string","enum":["confirmed","unconfirmed","immature","pending","locked","spent",)"
+    R"("dead","orphaned"]})";
+
+// Of an answer every property is always there; a request may leave out what is not required.
+std::string object_of(const Properties& properties, const std::vector<std::string_view>& required,
+                      bool closed) {
+  http::JsonWriter out;
+  out.begin_object().field("type", "object").key("required").begin_array();
+  for (const std::string_view name : required) out.value(name);
+  out.end_array().key("properties").begin_object();
+  for (const auto& [name, schema] : properties) out.key(name).raw(schema);
+  out.end_object();
+  if (closed) out.field("additionalProperties", false);
+  out.end_object();
+  return out.take();
+}
+
+std::string answer(const Properties& properties) {
+  std::vector<std::string_view> all;
+  for (const auto& [name, schema] : properties) all.push_back(name);
+  return object_of(properties, all, false);
+}
+
+std::string list_of(const std::string& item) {
+  return fmt::format(R"({{"type":"array","items":{}}})", item);
+}
+
+std::string refer(std::string_view schema) {
+  return fmt::format(R"({{"$ref":"#/components/schemas/{}"}})", schema);
+}
+
+std::string page_of(std::string_view key, std::string_view schema) {
+  return answer({{key, list_of(refer(schema))}, {"next_cursor", kTextOrNull}});
+}
+
+void add_wallet(RouteTable& table) {
+  table.add_schema("Wallet", answer({{"name", kText},
+                                     {"birthday_height", kWhole},
+                                     {"gap_limit", kWhole},
+                                     {"created_unix_ms", kWhole},
+                                     {"rescan_next", kWholeOrNull},
+                                     {"rescan_to", kWholeOrNull}}));
+  table.add_schema("WalletPage", page_of("wallets", "Wallet"));
+  table.add_schema("AccountList", answer({{"accounts", list_of(answer({{"name", kText}}))}}));
+  table.add_schema("WalletDescriptor", answer({{"descriptor", kText},
+                                               {"account", kText},
+                                               {"internal", kFlag},
+                                               {"is_ranged", kFlag},
+                                               {"next_index", kWhole},
+                                               {"watch_to", kWhole}}));
+  table.add_schema("DescriptorList", answer({{"descriptors", list_of(refer("WalletDescriptor"))}}));
+  table.add_schema("WalletAddress", answer({{"address", kTextOrNull},
+                                            {"script_pub_key", kHex},
+                                            {"type", kText},
+                                            {"account", kText},
+                                            {"branch", kWholeOrNull},
+                                            {"index", kWholeOrNull},
+                                            {"given_out", kFlag},
+                                            {"used", kFlag}}));
+  table.add_schema("WalletAddressPage", page_of("addresses", "WalletAddress"));
+  table.add_schema("Imported", answer({{"descriptors", kWhole}, {"addresses", kWhole}}));
+  table.add_schema("WalletStats", answer({{"wallets", kWhole},
+                                          {"addresses", kWhole},
+                                          {"transactions", kWhole},
+                                          {"coins", kWhole},
+                                          {"unspent", kWhole},
+                                          {"leases", kWhole},
+                                          {"active_leases", kWhole},
+                                          {"replacements", kWhole},
+                                          {"pruned", kWhole},
+                                          {"database_bytes", kWhole}}));
+}
+
+void add_coins(RouteTable& table) {
+  table.add_schema("WalletBalance", answer({{"account", kTextOrNull},
+                                            {"address", kTextOrNull},
+                                            {"script_pub_key", kHexOrNull},
+                                            {"confirmed", kAmount},
+                                            {"unconfirmed", kAmount},
+                                            {"immature", kAmount},
+                                            {"locked", kAmount},
+                                            {"leased", kAmount},
+                                            {"spendable", kAmount},
+                                            {"total", kAmount},
+                                            {"coins", kWhole},
+                                            {"tip_height", kWholeOrNull}}));
+  table.add_schema("Coin", answer({{"tx_hash", kHash},
+                                   {"output_index", kWhole},
+                                   {"amount", kAmount},
+                                   {"state", kState},
+                                   {"account", kText},
+                                   {"address", kTextOrNull},
+                                   {"script_pub_key", kHex},
+                                   {"height", kWholeOrNull},
+                                   {"confirmations", kWhole},
+                                   {"coinbase", kFlag},
+                                   {"spent_by", kHashOrNull},
+                                   {"lock_id", kHashOrNull},
+                                   {"lease_expires_unix_ms", kWholeOrNull}}));
+  table.add_schema("CoinPage", page_of("coins", "Coin"));
+  table.add_schema("Lease", answer({{"tx_hash", kHash},
+                                    {"output_index", kWhole},
+                                    {"amount", kAmount},
+                                    {"state", kState},
+                                    {"lock_id", kHash},
+                                    {"expires_unix_ms", kWhole}}));
+  table.add_schema("LeasePage", page_of("leases", "Lease"));
+  table.add_schema("Leased",
+                   answer({{"lock_id", kHash}, {"coins", kWhole}, {"expires_unix_ms", kWhole}}));
+  table.add_schema("Released", answer({{"lock_id", kHash}, {"coins", kWhole}}));
+}
+
+Properties entry_properties() {
+  return {{"tx_hash", kHash},
+          {"status", kStatus},
+          {"reason", kTextOrNull},
+          {"height", kWholeOrNull},
+          {"confirmations", kWhole},
+          {"block_time", R"({"type":["integer","null"],"format":"int64"})"},
+          {"received_unix_ms", kWhole},
+          {"coinbase", kFlag},
+          {"in_mempool", kFlag},
+          {"pruned", kFlag},
+          {"received", kAmountOrNull},
+          {"sent", kAmountOrNull},
+          {"fee", kAmountOrNull},
+          {"replaces", list_of(kHash)},
+          {"replaced_by", list_of(kHash)},
+          {"label", kTextOrNull}};
+}
+
+void add_transactions(RouteTable& table) {
+  Properties properties = entry_properties();
+  table.add_schema("HistoryEntry", answer(properties));
+  table.add_schema("HistoryPage", page_of("transactions", "HistoryEntry"));
+  table.add_schema(
+      "WalletInput",
+      answer({{"tx_hash", kHash}, {"output_index", kWhole}, {"amount", kAmountOrNull}}));
+  const std::string state_or_null = fmt::format(R"({{"oneOf":[{},{{"type":"null"}}]}})", kState);
+  table.add_schema("WalletOutput", answer({{"output_index", kWhole},
+                                           {"amount", kAmount},
+                                           {"address", kTextOrNull},
+                                           {"script_pub_key", kHex},
+                                           {"mine", kFlag},
+                                           {"state", state_or_null}}));
+  properties.push_back({"raw", kHexOrNull});
+  properties.push_back({"inputs", list_of(refer("WalletInput"))});
+  properties.push_back({"outputs", list_of(refer("WalletOutput"))});
+  table.add_schema("WalletTransaction", answer(properties));
+  table.add_schema("Recorded", answer({{"tx_hash", kHash},
+                                       {"status", kStatus},
+                                       {"height", kWholeOrNull},
+                                       {"changed", kFlag},
+                                       {"invalidated", list_of(kHash)}}));
+  table.add_schema("PrunedWallet", answer({{"dry_run", kFlag},
+                                           {"transactions", kWhole},
+                                           {"stubs", kWhole},
+                                           {"invalid", kWhole},
+                                           {"coins", kWhole},
+                                           {"more", kFlag}}));
+}
+
+void add_requests(RouteTable& table) {
+  const auto request = [&](const char* name, const Properties& properties,
+                           const std::vector<std::string_view>& required) {
+    table.add_schema(name, object_of(properties, required, true));
+  };
+  request("NewWallet", {{"name", kText}, {"birthday_height", kWhole}, {"gap_limit", kWhole}},
+          {"name"});
+  request("ImportDescriptor",
+          {{"descriptor", kText},
+           {"account", kText},
+           {"internal", kFlag},
+           {"next_index", kWhole},
+           {"watch_to", kWhole}},
+          {"descriptor"});
+  request("ImportScript",
+          {{"address", kText}, {"script", kHex}, {"account", kText}, {"internal", kFlag}}, {});
+  request("NewAddress", {{"account", kText}, {"internal", kFlag}}, {});
+  request("RecordTransaction",
+          {{"raw", kHex},
+           {"status", R"({"type":"string","enum":["pending","published"],"default":"published"})"},
+           {"height", kWhole},
+           {"block_hash", kHash},
+           {"block_index", kWhole},
+           {"block_time", kWhole},
+           {"bump", kFlag},
+           {"lock_id", kHash},
+           {"force", kFlag}},
+          {"raw"});
+  const std::string at =
+      object_of({{"tx_hash", kHash}, {"output_index", kWhole}}, {"tx_hash", "output_index"}, true);
+  request("LeaseCoins", {{"coins", list_of(at)}, {"lock_id", kHash}, {"duration_ms", kWhole}},
+          {"coins", "lock_id", "duration_ms"});
+  request("ReleaseCoins", {{"coins", list_of(at)}, {"all", kFlag}, {"lock_id", kHash}},
+          {"lock_id"});
+  request("Label",
+          {{"kind", R"({"type":"string","enum":["tx","address","output"]})"},
+           {"ref", kText},
+           {"label", kText}},
+          {"kind", "ref", "label"});
+  request("PruneWallet", {{"dry_run", kFlag}, {"invalid_older_than_ms", kWhole}, {"limit", kWhole}},
+          {});
+}
+
+}  // namespace
+
+void add_wallet_schemas(RouteTable& table) {
+  add_wallet(table);
+  add_coins(table);
+  add_transactions(table);
+  add_requests(table);
+}
+
+}  // namespace coffer::api

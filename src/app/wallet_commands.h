@@ -1,0 +1,80 @@
+// coffer wallet …: each prints its result on stdout and returns an error instead of printing it.
+// All work beside a daemon. What is typed is checked before anything is changed.
+#pragma once
+
+#include "app/command.h"
+#include "http/message.h"
+#include "wallet/store.h"
+
+namespace coffer::app {
+
+// wallet_read.cpp. Errors: kUsage for what was typed; kNotFound; those of WalletSession::open.
+struct WalletQuery {
+  std::string wallet;
+  http::Fields query = {};  // count, cursor, filters, as on HTTP
+};
+Result<> run_wallet_list(const Context& context, const WalletQuery& query);
+Result<> run_wallet_descriptors(const Context& context, const WalletQuery& query);
+Result<> run_wallet_addresses(const Context& context, const WalletQuery& query);
+Result<> run_wallet_balance(const Context& context, const WalletQuery& query);
+Result<> run_wallet_coins(const Context& context, const WalletQuery& query);
+Result<> run_wallet_history(const Context& context, const WalletQuery& query);
+Result<> run_wallet_leases(const Context& context, const WalletQuery& query);
+Result<> run_wallet_show(const Context& context, const std::string& wallet, const std::string& tx);
+Result<> run_wallet_stats(const Context& context);
+Result<> run_wallet_verify(const Context& context);
+
+// wallet_import.cpp
+Result<> run_wallet_create(const Context& context, const wallet::Store::NewWallet& wallet);
+struct WalletImport {
+  std::string wallet;
+  std::vector<std::string> items;  // a descriptor, a file, addresses or scripts
+  wallet::ImportOptions options = {};
+};
+Result<> run_wallet_import_descriptor(const Context& context, const WalletImport& import);
+Result<> run_wallet_import_addresses(const Context& context, const WalletImport& import);
+Result<> run_wallet_import_scripts(const Context& context, const WalletImport& import);
+Result<> run_wallet_import_core(const Context& context, const WalletImport& import);
+struct WalletNewAddress {
+  std::string wallet, account = "default";
+  bool change = false;
+};
+Result<> run_wallet_address(const Context& context, const WalletNewAddress& wanted);
+
+// wallet_write.cpp
+struct WalletRecord {
+  std::string wallet;
+  std::string raw;  // hex, @FILE, or - for standard input
+  std::string status, lock_id;
+  std::optional<std::uint64_t> height, index;
+  std::optional<std::string> block;
+  std::int64_t block_time_s = 0;
+  bool bump = false, force = false;
+};
+Result<> run_wallet_record(const Context& context, const WalletRecord& record);
+Result<> run_wallet_publish(const Context& context, const std::string& wallet,
+                            const std::string& tx);
+Result<> run_wallet_cancel(const Context& context, const std::string& wallet,
+                           const std::string& tx);
+struct WalletLease {
+  std::string wallet;
+  std::vector<std::string> coins;  // TX#INDEX
+  std::string lock_id, duration;
+  bool renew = false;
+  bool all = false;  // of release: whatever the lock id holds
+};
+Result<> run_wallet_lease(const Context& context, const WalletLease& lease);
+Result<> run_wallet_release(const Context& context, const WalletLease& lease);
+Result<> run_wallet_clean_leases(const Context& context);
+struct WalletPrune {
+  std::string wallet;
+  bool dry_run = false;
+  std::string invalid_older_than;  // a duration; empty: invalid ones stay
+};
+Result<> run_wallet_prune(const Context& context, const WalletPrune& prune);
+struct WalletLabel {
+  std::string wallet, kind, ref, text;
+};
+Result<> run_wallet_label(const Context& context, const WalletLabel& label);
+
+}  // namespace coffer::app

@@ -1,0 +1,105 @@
+// The commands that make wallets, and say what belongs to them.
+#include "api/wallet_input.h"
+#include "api/wallet_json.h"
+#include "app/utxo_output.h"
+#include "app/wallet_commands.h"
+#include "app/wallet_session.h"
+#include "base/file.h"
+#include "chain/address.h"
+#include "cli/table.h"
+#include "wallet/core_export.h"
+
+namespace coffer::app {
+namespace {
+
+Result<> print_imported(const Context& context, const wallet::Imported& done) {
+  if (context.json)
+    print_line(api::imported_json(done));
+  else if (done.descriptors == 0 && done.addresses == 0)
+    print("nothing new: all of it was known\n");
+  else
+    print(
+        fmt::format("{} new descriptors, {} new addresses; coins of blocks that are passed "
+                    "already are found by a rescan\n",
+                    cli::with_thousands(done.descriptors), cli::with_thousands(done.addresses)));
+  return finish_output();
+}
+
+using ParseScript = Result<Bytes> (*)(const chain::Network&, const std::string&);
+
+// All of them are understood before the first is imported.
+Result<> import_each(const Context& context, const WalletImport& import, ParseScript parse) {
+  const WalletSession session = TRY(WalletSession::open(context.config));
+  const wallet::WalletId wallet = TRY(session.find(import.wallet));
+  std::vector<Bytes> scripts;
+  for (const std::string& item : import.items)
+    scripts.push_back(TRY(typed(parse(session.network, item))));
+  wallet::Imported sum;
+  for (std::size_t i = 0; i < scripts.size(); ++i) {
+    const wallet::Imported done = TRY_IN(
+        import.items[i], typed(session.store->import_script(wallet, scripts[i], import.options)));
+    sum.descriptors += done.descriptors;
+    sum.addresses += done.addresses;
+  }
+  return print_imported(context, sum);
+}
+
+}  // namespace
+
+Result<> run_wallet_create(const Context& context, const wallet::Store::NewWallet& wanted) {
+  const WalletSession session = TRY(WalletSession::open(context.config, true));
+  const wallet::WalletInfo made = TRY(typed(session.store->create(wanted)));
+  if (context.json)
+    print_line(api::wallet_json(made));
+  else
+    print(fmt::format("wallet {} on {} {}; say what is yours with 'coffer wallet import'\n",
+                      cli::printable(made.name), session.network.chain_name(),
+                      session.network.name));
+  return finish_output();
+}
+
+Result<> run_wallet_import_descriptor(const Context& context, const WalletImport& import) {
+  const WalletSession session = TRY(WalletSession::open(context.config));
+  const wallet::WalletId wallet = TRY(session.find(import.wallet));
+  const wallet::Imported done =
+      TRY(typed(session.store->import_descriptor(wallet, import.items.front(), import.options)));
+  return print_imported(context, done);
+}
+
+Result<> run_wallet_import_addresses(const Context& context, const WalletImport& import) {
+  return import_each(context, import,
+                     [](const chain::Network& network, const std::string& text) -> Result<Bytes> {
+                       return TRY_IN("address", chain::parse_address(network, text));
+                     });
+}
+
+Result<> run_wallet_import_scripts(const Context& context, const WalletImport& import) {
+  return import_each(context, import, [](const chain::Network&, const std::string& text) {
+    return api::parse_script(text);
+  });
+}
+
+Result<> run_wallet_import_core(const Context& context, const WalletImport& import) {
+  const WalletSession session = TRY(WalletSession::open(context.config));
+  const wallet::WalletId wallet = TRY(session.find(import.wallet));
+  const std::string& file = import.items.front();
+  const Bytes text = TRY(read_file(file, wallet::kMaxCoreExportBytes));
+  const wallet::CoreExport core =
+      TRY_IN(file, wallet::parse_core_export(session.network, as_text(text)));
+  const wallet::Imported done = TRY(session.store->import_core(wallet, core));
+  return print_imported(context, done);
+}
+
+Result<> run_wallet_address(const Context& context, const WalletNewAddress& wanted) {
+  const WalletSession session = TRY(WalletSession::open(context.config));
+  const wallet::WalletId wallet = TRY(session.find(wanted.wallet));
+  const wallet::AddressInfo made =
+      TRY(typed(session.store->new_address(wallet, wanted.account, wanted.change)));
+  if (context.json)
+    print_line(api::wallet_address_json(made));
+  else
+    print_line(made.text.empty() ? to_hex(made.script) : made.text);
+  return finish_output();
+}
+
+}  // namespace coffer::app

@@ -1,0 +1,42 @@
+// The metrics of the wallets: how much is there, leases, what was cleaned and invalidated. Never an
+// amount: whoever reads metrics need not know what somebody owns.
+// Counting takes queries over whole tables, so a thread of its own does it now and then; reading
+// metrics never waits for the database.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "api/metrics.h"
+#include "wallet/store.h"
+
+namespace coffer::app {
+
+class WalletMonitor {
+ public:
+  // Both outlive it. Counts at once, and then every few seconds; the longer it takes the less
+  // often.
+  WalletMonitor(const wallet::Store& store, api::Metrics& metrics);
+  // Waits for a count under way.
+  ~WalletMonitor();
+  WalletMonitor(const WalletMonitor&) = delete;
+  WalletMonitor& operator=(const WalletMonitor&) = delete;
+
+ private:
+  void collect(api::Metrics& metrics);
+  void count();
+
+  const wallet::Store& store_;
+  api::Metrics& metrics_;
+  wallet::StoreStats shown_;  // what the counters show already; of the thread that reads metrics
+  mutable std::mutex mutex_;  // guards the next two
+  bool stopping_ = false;
+  std::optional<wallet::StoreStats> counted_;
+  std::condition_variable wake_;
+  std::size_t collect_id_ = 0;
+  std::thread counter_;
+};
+
+}  // namespace coffer::app

@@ -1,0 +1,158 @@
+// The commands that look into wallets.
+#include "api/wallet_input.h"
+#include "api/wallet_json.h"
+#include "app/utxo_output.h"
+#include "app/wallet_commands.h"
+#include "app/wallet_session.h"
+#include "cli/progress.h"
+#include "cli/table.h"
+#include "cli/wallet_view.h"
+
+namespace coffer::app {
+namespace {
+
+// Opens the wallet, asks `ask` and prints what it found in the form that was asked for.
+template <typename Ask, typename AsJson, typename AsText>
+Result<> answer(const Context& context, const std::string& name, Ask ask, AsJson as_json,
+                AsText as_text) {
+  const WalletSession session = TRY(WalletSession::open(context.config));
+  const wallet::WalletId wallet = TRY(session.find(name));
+  const auto found = TRY(typed(ask(session, wallet)));
+  if (context.json)
+    print_line(as_json(session, found));
+  else
+    print(as_text(session, found));
+  return finish_output();
+}
+
+}  // namespace
+
+Result<> run_wallet_list(const Context& context, const WalletQuery& query) {
+  const WalletSession session = TRY(WalletSession::open(context.config));
+  const wallet::PageOptions page = TRY(typed(api::parse_wallet_page(query.query)));
+  const auto found = TRY(typed(session.store->list(page)));
+  if (context.json)
+    print_line(api::wallets_json(found));
+  else
+    print(cli::render_wallets(found));
+  return finish_output();
+}
+
+Result<> run_wallet_descriptors(const Context& context, const WalletQuery& query) {
+  return answer(
+      context, query.wallet,
+      [](const WalletSession& s, wallet::WalletId id) { return s.store->descriptors(id); },
+      [](const auto&, const auto& found) { return api::descriptors_json(found); },
+      [](const auto&, const auto& found) { return cli::render_descriptors(found); });
+}
+
+Result<> run_wallet_addresses(const Context& context, const WalletQuery& query) {
+  return answer(
+      context, query.wallet,
+      [&](const WalletSession& s,
+          wallet::WalletId id) -> Result<wallet::Page<wallet::AddressInfo>> {
+        const wallet::PageOptions page = TRY(api::parse_wallet_page(query.query));
+        return s.store->addresses(id, page);
+      },
+      [](const auto&, const auto& found) { return api::wallet_addresses_json(found); },
+      [](const auto&, const auto& found) { return cli::render_addresses(found); });
+}
+
+Result<> run_wallet_balance(const Context& context, const WalletQuery& query) {
+  wallet::Scope scope;
+  return answer(
+      context, query.wallet,
+      [&](const WalletSession& s, wallet::WalletId id) -> Result<wallet::Balance> {
+        scope = TRY(api::parse_scope(s.network, query.query));
+        return s.store->balance(id, scope);
+      },
+      [&](const WalletSession& s, const auto& found) {
+        return api::wallet_balance_json(s.network, scope, found);
+      },
+      [](const auto&, const auto& found) { return cli::render_wallet_balance(found); });
+}
+
+Result<> run_wallet_coins(const Context& context, const WalletQuery& query) {
+  return answer(
+      context, query.wallet,
+      [&](const WalletSession& s, wallet::WalletId id) -> Result<wallet::Page<wallet::Coin>> {
+        const wallet::CoinQuery coins = TRY(api::parse_coin_query(s.network, query.query));
+        return s.store->coins(id, coins);
+      },
+      [](const WalletSession& s, const auto& found) { return api::coins_json(s.network, found); },
+      [](const WalletSession& s, const auto& found) {
+        return cli::render_coins(s.network, found);
+      });
+}
+
+Result<> run_wallet_history(const Context& context, const WalletQuery& query) {
+  return answer(
+      context, query.wallet,
+      [&](const WalletSession& s,
+          wallet::WalletId id) -> Result<wallet::Page<wallet::HistoryEntry>> {
+        const wallet::HistoryQuery history = TRY(api::parse_history_query(query.query));
+        return s.store->history(id, history);
+      },
+      [](const auto&, const auto& found) { return api::history_json(found); },
+      [](const auto&, const auto& found) { return cli::render_history(found); });
+}
+
+Result<> run_wallet_leases(const Context& context, const WalletQuery& query) {
+  return answer(
+      context, query.wallet,
+      [&](const WalletSession& s, wallet::WalletId id) -> Result<wallet::Page<wallet::LeasedCoin>> {
+        const wallet::PageOptions page = TRY(api::parse_wallet_page(query.query));
+        return s.store->leases(id, page);
+      },
+      [](const auto&, const auto& found) { return api::leases_json(found); },
+      [](const auto&, const auto& found) { return cli::render_leases(found); });
+}
+
+Result<> run_wallet_show(const Context& context, const std::string& wallet,
+                         const std::string& text) {
+  const Hash256 tx = TRY(typed(api::parse_hash("transaction", text)));
+  return answer(
+      context, wallet,
+      [&](const WalletSession& s, wallet::WalletId id) { return s.store->transaction(id, tx); },
+      [](const WalletSession& s, const auto& found) {
+        return api::wallet_tx_json(s.network, found);
+      },
+      [](const WalletSession& s, const auto& found) {
+        return cli::render_wallet_tx(s.network, found);
+      });
+}
+
+Result<> run_wallet_stats(const Context& context) {
+  const WalletSession session = TRY(WalletSession::open(context.config));
+  const wallet::StoreStats stats = TRY(session.store->stats());
+  if (context.json)
+    print_line(api::wallet_stats_json(stats));
+  else
+    print(cli::render_wallet_stats(stats));
+  return finish_output();
+}
+
+Result<> run_wallet_verify(const Context& context) {
+  const WalletSession session = TRY(WalletSession::open(context.config));
+  cli::ProgressBar bar({.label = "verifying", .unit = "checks", .total = {}}, system_clock(),
+                       cli::stderr_output());
+  std::uint64_t checks = 0;
+  const wallet::WalletVerified found =
+      TRY(session.store->verify([&](std::string_view) { bar.update(++checks); }));
+  bar.finish();
+  if (context.json) {
+    print_line(api::wallet_verified_json(found));
+    return finish_output();
+  }
+  cli::Table table({{"records"}, {"checked", cli::Align::kRight}});
+  const std::pair<const char*, std::uint64_t> rows[] = {{"wallets", found.wallets},
+                                                        {"addresses", found.addresses},
+                                                        {"transactions", found.transactions},
+                                                        {"inputs", found.inputs},
+                                                        {"coins", found.coins}};
+  for (const auto& [name, count] : rows) table.add_row({name, cli::with_thousands(count)});
+  print(table.render() + "all of it fits together\n");
+  return finish_output();
+}
+
+}  // namespace coffer::app

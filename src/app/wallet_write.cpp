@@ -1,0 +1,188 @@
+// The commands that change what a wallet knows of its transactions and coins.
+#include "api/utxo_input.h"
+#include "api/wallet_body.h"
+#include "api/wallet_input.h"
+#include "api/wallet_json.h"
+#include "app/utxo_output.h"
+#include "app/wallet_commands.h"
+#include "app/wallet_session.h"
+#include "base/file.h"
+#include "cli/table.h"
+#include "cli/wallet_view.h"
+
+namespace coffer::app {
+namespace {
+
+constexpr std::uint64_t kMaxRawText = 16u << 20;  // a block's worth of hex
+
+Result<std::string> standard_input() {
+  std::string text;
+  char buffer[1 << 16];
+  while (const std::size_t got = std::fread(buffer, 1, sizeof buffer, stdin)) {
+    text.append(buffer, got);
+    if (text.size() > kMaxRawText)
+      return fail(Code::kTooLarge, "more than {} bytes on standard input", kMaxRawText);
+  }
+  if (std::ferror(stdin) != 0) return fail(errno_error(errno, "cannot read standard input"));
+  return text;
+}
+
+// HEX, @FILE or - for standard input. What a file holds is data; what was typed is usage.
+Result<Bytes> read_raw(const std::string& given) {
+  if (given == "-") {
+    const std::string text = TRY(standard_input());
+    return api::parse_raw_tx(text);
+  }
+  if (!given.starts_with("@")) return typed(api::parse_raw_tx(given));
+  const Bytes text = TRY(read_file(given.substr(1), kMaxRawText));
+  return api::parse_raw_tx(as_text(text));
+}
+
+Result<wallet::RecordOptions> record_options(const WalletRecord& record) {
+  wallet::RecordOptions options;
+  if (!record.status.empty()) options.status = TRY(wallet::parse_status(record.status));
+  options.block =
+      TRY(api::block_of({record.height, record.index, record.block, record.block_time_s}));
+  options.bump = record.bump;
+  if (!record.lock_id.empty()) options.lock_id = TRY(api::parse_lock_id(record.lock_id));
+  options.force = record.force;
+  return options;
+}
+
+Result<> print_recorded(const Context& context, const wallet::Recorded& done) {
+  if (context.json)
+    print_line(api::recorded_json(done));
+  else
+    print(cli::render_recorded(done));
+  return finish_output();
+}
+
+using Change = Result<wallet::Recorded> (wallet::Store::*)(wallet::WalletId, const Hash256&);
+
+Result<> change(const Context& context, const std::string& name, const std::string& text,
+                Change what) {
+  const Hash256 tx = TRY(typed(api::parse_hash("transaction", text)));
+  const WalletSession session = TRY(WalletSession::open(context.config));
+  const wallet::WalletId wallet = TRY(session.find(name));
+  const wallet::Recorded done = TRY((session.store.get()->*what)(wallet, tx));
+  return print_recorded(context, done);
+}
+
+Result<std::vector<chain::Outpoint>> outpoints(const chain::Network& network,
+                                               const std::vector<std::string>& texts) {
+  std::vector<chain::Outpoint> coins;
+  for (const std::string& text : texts)
+    coins.push_back(TRY(typed(api::parse_outpoint(network, text))));
+  return coins;
+}
+
+}  // namespace
+
+Result<> run_wallet_record(const Context& context, const WalletRecord& record) {
+  const wallet::RecordOptions options = TRY(typed(record_options(record)));
+  const Bytes raw = TRY(read_raw(record.raw));
+  const WalletSession session = TRY(WalletSession::open(context.config));
+  const wallet::WalletId wallet = TRY(session.find(record.wallet));
+  const wallet::Recorded done = TRY(session.store->record(wallet, raw, options));
+  return print_recorded(context, done);
+}
+
+Result<> run_wallet_publish(const Context& context, const std::string& wallet,
+                            const std::string& tx) {
+  return change(context, wallet, tx, &wallet::Store::publish);
+}
+
+Result<> run_wallet_cancel(const Context& context, const std::string& wallet,
+                           const std::string& tx) {
+  return change(context, wallet, tx, &wallet::Store::cancel);
+}
+
+Result<> run_wallet_lease(const Context& context, const WalletLease& lease) {
+  wallet::LeaseRequest request;
+  request.lock_id = TRY(typed(api::parse_lock_id(lease.lock_id)));
+  request.duration_ms = TRY(typed(api::parse_duration_ms(lease.duration)));
+  const WalletSession session = TRY(WalletSession::open(context.config));
+  const wallet::WalletId wallet = TRY(session.find(lease.wallet));
+  request.coins = TRY(outpoints(session.network, lease.coins));
+  const std::int64_t until = TRY(typed(lease.renew ? session.store->renew(wallet, request)
+                                                   : session.store->lease(wallet, request)));
+  if (context.json)
+    print_line(api::leased_json(request.coins.size(), request.lock_id, until));
+  else
+    print(fmt::format("{} coins leased until {}\n", request.coins.size(), cli::time_text(until)));
+  return finish_output();
+}
+
+Result<> run_wallet_release(const Context& context, const WalletLease& lease) {
+  if (lease.all == !lease.coins.empty())
+    return fail(Code::kUsage, "name the outputs to release, or give --all; not both");
+  const wallet::LockId lock_id = TRY(typed(api::parse_lock_id(lease.lock_id)));
+  const WalletSession session = TRY(WalletSession::open(context.config));
+  const wallet::WalletId wallet = TRY(session.find(lease.wallet));
+  const auto coins = TRY(outpoints(session.network, lease.coins));
+  std::uint64_t count = coins.size();
+  if (lease.all)
+    count = TRY(session.store->release_all(wallet, lock_id));
+  else
+    TRY(session.store->release(wallet, coins, lock_id));
+  if (context.json)
+    print_line(api::released_json(count, lock_id));
+  else
+    print(fmt::format("{} coins released\n", cli::with_thousands(count)));
+  return finish_output();
+}
+
+Result<> run_wallet_clean_leases(const Context& context) {
+  constexpr std::size_t kAtOnce = 10'000;
+  const WalletSession session = TRY(WalletSession::open(context.config));
+  std::uint64_t gone = 0;
+  for (std::uint64_t part = kAtOnce; part == kAtOnce; gone += part)
+    part = TRY(session.store->clean_leases(kAtOnce));
+  if (context.json)
+    print_line(fmt::format(R"({{"leases":{}}})", gone));
+  else
+    print(fmt::format("{} expired leases taken away\n", cli::with_thousands(gone)));
+  return finish_output();
+}
+
+Result<> run_wallet_prune(const Context& context, const WalletPrune& prune) {
+  wallet::PruneOptions options;
+  options.dry_run = prune.dry_run;
+  if (!prune.invalid_older_than.empty())
+    options.invalid_older_than_ms = TRY(typed(api::parse_duration_ms(prune.invalid_older_than)));
+  const WalletSession session = TRY(WalletSession::open(context.config));
+  const wallet::WalletId wallet = TRY(session.find(prune.wallet));
+  wallet::Pruned sum;
+  for (bool again = true; again;) {
+    const wallet::Pruned part = TRY(session.store->prune(wallet, options));
+    sum.transactions += part.transactions;
+    sum.stubs += part.stubs;
+    sum.invalid += part.invalid;
+    sum.coins += part.coins;
+    sum.more = part.more;
+    // What a dry run leaves in place it would only find again.
+    again = part.more && !options.dry_run && part.transactions + part.stubs + part.invalid > 0;
+  }
+  if (context.json)
+    print_line(api::pruned_json(sum, options.dry_run));
+  else
+    print(cli::render_pruned(sum, options.dry_run));
+  return finish_output();
+}
+
+Result<> run_wallet_label(const Context& context, const WalletLabel& label) {
+  const WalletSession session = TRY(WalletSession::open(context.config));
+  const wallet::WalletId wallet = TRY(session.find(label.wallet));
+  const api::LabelTarget target =
+      TRY(typed(api::parse_label_target(session.network, label.kind, label.ref)));
+  TRY(typed(session.store->set_label(wallet, target.kind, target.ref, label.text)));
+  if (context.json)
+    print_line(api::label_json(target.kind, target.ref, label.text));
+  else
+    print(fmt::format(
+        "{} {} is {}\n", target.kind, target.ref,
+        label.text.empty() ? "without a label now" : "labelled " + cli::printable(label.text)));
+  return finish_output();
+}
+
+}  // namespace coffer::app
