@@ -51,6 +51,51 @@ TEST(UtxoRules, ACoinbaseThatComesThreeTimesIsNoDamage) {  // U4
   chain.expect_sound();
 }
 
+// Far below the tip nothing is kept of what comes and goes within a block, not even its record.
+TEST(UtxoRules, ACoinbaseThatCameAndWentComesAgainInTheSameCommit) {  // U4
+  const Chain::Tx coinbase{.id = id(1), .inputs = {}, .outputs = {kScript}, .coinbase = true};
+  const Chain::Tx spender{.id = id(2), .inputs = {{id(1), 0}}, .outputs = {}};
+  for (const StoreType type : {StoreType::kClassic, StoreType::kMmr}) {
+    Options options;
+    options.store = type;
+    options.rollback_window = options.prune_depth = 2;
+    Chain chain("bitcoin", options);
+    ASSERT_TRUE(chain.add({}));
+    ASSERT_TRUE(chain.add({coinbase}));
+    ASSERT_TRUE(chain.add({coinbase, spender}, 0, 9));  // over the one on disk
+    ASSERT_TRUE(chain.add({coinbase}, 0, 8));
+    const auto flushed = chain.store().flush();
+    ASSERT_TRUE(flushed) << flushed.error().message;
+    EXPECT_EQ(chain.state().get({id(1), 0}).value()->utxo.record.number.value, 3u);
+    EXPECT_EQ(chain.state().by_address(kScript, {}).value().utxos.size(), 1u);
+    chain.expect_sound();
+  }
+}
+
+TEST(UtxoRules, WhatCameAndWentIsNotTakenForAnEarlierOneOfItsId) {  // U4
+  const Chain::Tx coinbase{.id = id(1), .inputs = {}, .outputs = {kScript}, .coinbase = true};
+  const auto spender = [](std::uint8_t number) {
+    return Chain::Tx{.id = id(number), .inputs = {{id(1), 0}}, .outputs = {}};
+  };
+  Options options;
+  options.self_contained_delta = true;
+  options.prune_depth = 2;
+  Chain chain("bitcoin", options);
+  ASSERT_TRUE(chain.add({}));
+  ASSERT_TRUE(chain.add({coinbase}));
+  const Digest first = chain.digest();
+  ASSERT_TRUE(chain.add({spender(2)}));
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(chain.add({}));
+  ASSERT_FALSE(chain.state().get({id(1), 0}).value()) << "forgotten, so only its delta knows it";
+  ASSERT_TRUE(chain.add({coinbase}));
+  ASSERT_TRUE(chain.add({coinbase, spender(3)}));  // comes and goes
+  ASSERT_TRUE(chain.add({coinbase}));
+  chain.expect_sound();
+  ASSERT_TRUE(chain.back(7));
+  EXPECT_EQ(chain.digest(), first);
+  chain.expect_sound();
+}
+
 TEST(UtxoRules, UnspendableOutputsAndTheFirstCoinbaseAreCountedNotStored) {  // U4
   Chain chain("bitcoin");
   ASSERT_TRUE(chain.add({{.id = id(9), .inputs = {}, .outputs = {kScript}, .coinbase = true}}));

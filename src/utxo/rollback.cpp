@@ -68,8 +68,10 @@ Result<> Writer::undo(Ordinal ordinal) {
   const BlockDelta delta = TRY(decode_delta(stored));
   TRY(undo_created(delta));
   TRY(undo_spent(delta));
-  for (const chain::Outpoint& outpoint : delta.transient)
+  for (const chain::Outpoint& outpoint : delta.transient) {
     changes_.spent_other.push_back({outpoint, std::nullopt});
+    returned_spent_.erase(outpoint);
+  }
   TRY(undo_replaced(delta));  // after the others: it puts spent records back
   TRY(undo_leaves(delta));
   if (delta.era_before) tip_.era = *delta.era_before;

@@ -156,6 +156,7 @@ class Verifier {
       if (returned_.erase(entry.outpoint) == 0) TRY(check_spent_record(delta, entry));
       ++found_.spent;
     }
+    for (const chain::Outpoint& outpoint : delta.transient) returned_.erase(outpoint);
     for (const Replaced& old : delta.replaced) {
       // The record on disk stays accounted for: it is another one than this.
       if (!old.record.empty()) restored_.insert(old.outpoint);
