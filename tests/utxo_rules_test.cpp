@@ -199,6 +199,48 @@ TEST(UtxoRules, APartialRollbackUndoesWhatItCan) {  // U2
   EXPECT_TRUE(chain.unspent({id(4), 0}));
 }
 
+// One block spent more than pruning clears at a time, and left the window half pruned.
+TEST(UtxoRules, APartialRollbackLeavesNoTraceOfHalfPrunedBlocks) {  // U2
+  Options options;
+  options.rollback_window = options.prune_depth = 3;
+  options.prune_batch_size = 1;
+  options.beyond_window = BeyondWindow::kPartial;
+  Chain chain("bitcoin", options);
+  ASSERT_TRUE(chain.add({}));
+  Chain::Tx many{.id = id(1), .inputs = {}, .outputs = {}};
+  many.outputs.assign(9, kScript);
+  ASSERT_TRUE(chain.add({many}));
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(chain.add({}));
+  Chain::Tx spender{.id = id(2), .inputs = {}, .outputs = {kScript}};
+  for (std::uint32_t i = 0; i < 9; ++i) spender.inputs.push_back({id(1), i});
+  ASSERT_TRUE(chain.add({spender}));
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(chain.add({}));
+  ASSERT_FALSE(chain.state().get({id(1), 0}).value()) << "pruning has begun with it";
+  ASSERT_TRUE(chain.state().get({id(1), 8}).value()) << "and is not done";
+  ASSERT_TRUE(chain.back(7));
+  EXPECT_EQ(chain.digest().count, 0u);
+  EXPECT_FALSE(chain.state().get({id(1), 8}).value());
+  chain.expect_sound();
+}
+
+// A pass of pruning that met nothing but an outpoint that came again: it deletes nothing.
+TEST(UtxoRules, AsManyBlocksCanBeUndoneAsTheStateSays) {  // U2, U4
+  const Chain::Tx coinbase{.id = id(1), .inputs = {}, .outputs = {kScript}, .coinbase = true};
+  Options options;
+  options.rollback_window = options.prune_depth = 2;
+  options.prune_batch_size = 1;
+  Chain chain("bitcoin", options);
+  ASSERT_TRUE(chain.add({}));
+  ASSERT_TRUE(chain.add({coinbase, {.id = id(2), .inputs = {}, .outputs = {kScript}}}));
+  ASSERT_TRUE(chain.add({{.id = id(3), .inputs = {{id(1), 0}, {id(2), 0}}, .outputs = {}}}));
+  ASSERT_TRUE(chain.add({coinbase}));
+  ASSERT_TRUE(chain.add({}));
+  const std::uint64_t possible = chain.state().stats().value().rollback_blocks;
+  EXPECT_EQ(possible, 2u);
+  EXPECT_TRUE(chain.back(possible));
+  chain.expect_sound();
+}
+
 TEST(UtxoRules, AnIdlePruningPassReadsNothingAndASpentOutputIsForgottenInTime) {  // U1, U5
   for (const bool self_contained : {false, true}) {
     Options options;
