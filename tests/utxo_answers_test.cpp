@@ -273,5 +273,22 @@ TEST(UtxoAnswers, VerifyFindsASpentRecordOfOtherContent) {
   }
 }
 
+TEST(UtxoAnswers, CountingAddressesCanBeBrokenOff) {
+  Chain chain("cardano");
+  Chain::Tx tx{.id = id(1), .inputs = {}, .outputs = {}};
+  for (std::uint32_t i = 0; i < 9'000; ++i) {
+    Bytes address(57, 0x61);
+    store_be32(address.data() + 1, i);
+    tx.outputs.push_back(address);
+  }
+  ASSERT_TRUE(chain.add({tx}));
+  EXPECT_EQ(chain.state().count_addresses().value(), 9'000u);
+  int asked = 0;
+  const auto stopped = chain.state().count_addresses([&] { return ++asked < 2; });
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code, Code::kCancelled);
+  EXPECT_EQ(asked, 2);
+}
+
 }  // namespace
 }  // namespace coffer::utxo
