@@ -198,5 +198,97 @@ TEST(UtxoAnswers, VerifyReadsWhatARollbackWouldPutBack) {
   EXPECT_FALSE(verify(chain.db(), network, nullptr));
 }
 
+TEST(UtxoAnswers, VerifyFindsSpentRecordsThatNoDeltaAccountsFor) {
+  Chain chain("cardano");
+  ASSERT_TRUE(chain.add({{.id = id(1), .inputs = {}, .outputs = {Bytes(57, 1)}}}));
+  ASSERT_TRUE(chain.add({{.id = id(2), .inputs = {{id(1), 0}}, .outputs = {Bytes(57, 2)}}}));
+  const kv::Column spent = chain.db().column("utxo_spent").value();
+  const OutpointKey key = outpoint_key(chain::Family::kCardano, {id(1), 0});
+  const OutpointKey stray = outpoint_key(chain::Family::kCardano, {id(9), 0});
+  kv::Batch batch;
+  batch.put(spent, stray.view(), *chain.db().get(spent, key.view()).value());
+  ASSERT_TRUE(chain.db().commit(batch));
+  const auto verified = chain.verify();
+  ASSERT_FALSE(verified);
+  EXPECT_NE(verified.error().message.find("utxo_spent holds 2 records"), std::string::npos)
+      << verified.error().message;
+}
+
+TEST(UtxoAnswers, VerifyFindsDeltasOutsideOfTheirRange) {
+  for (const std::uint64_t ordinal : {0, 9}) {
+    Options options;
+    options.rollback_window = options.prune_depth = 3;
+    Chain chain("cardano", options);
+    for (int i = 0; i < 6; ++i) ASSERT_TRUE(chain.add({}));
+    chain.expect_sound();
+    const kv::Column deltas = chain.db().column("utxo_block_delta").value();
+    kv::Batch batch;
+    batch.put(deltas, ordinal_key(Ordinal(ordinal)),
+              *chain.db().get(deltas, ordinal_key(Ordinal(5))).value());
+    ASSERT_TRUE(chain.db().commit(batch));
+    EXPECT_FALSE(chain.verify()) << ordinal;
+  }
+}
+
+// A record that decodes is not yet the one that was spent. Where the deltas are compact and there
+// is no accumulator, nothing else holds it; its place in time is all that can be compared.
+TEST(UtxoAnswers, VerifyFindsASpentRecordOfOtherContent) {
+  enum class Altered { kAddress, kSpender, kSlot };
+  struct Case {
+    StoreType store;
+    bool self_contained;
+    Altered altered;
+  };
+  for (const Case& c : {Case{StoreType::kMmr, false, Altered::kAddress},
+                        Case{StoreType::kClassic, true, Altered::kAddress},
+                        Case{StoreType::kClassic, true, Altered::kSpender},
+                        Case{StoreType::kClassic, false, Altered::kSlot}}) {
+    Options options;
+    options.store = c.store;
+    options.self_contained_delta = c.self_contained;
+    Chain chain("cardano", options);
+    ASSERT_TRUE(chain.add({{.id = id(1), .inputs = {}, .outputs = {Bytes(57, 0x61)}}}));
+    ASSERT_TRUE(chain.add({{.id = id(2), .inputs = {{id(1), 0}}, .outputs = {Bytes(57, 2)}}}));
+    chain.expect_sound();
+    const kv::Column column = chain.db().column("utxo_spent").value();
+    const OutpointKey key = outpoint_key(chain::Family::kCardano, {id(1), 0});
+    const Bytes stored = *chain.db().get(column, key.view()).value();
+    const SpentRecord spent = decode_spent(stored).value();
+    Bytes before(spent.before.begin(), spent.before.end());
+    Hash256 by = spent.by;
+    if (c.altered == Altered::kAddress) before[40] ^= 1;
+    if (c.altered == Altered::kSpender) by[0] ^= 1;
+    const Slot slot(spent.slot.value + (c.altered == Altered::kSlot ? 1 : 0));
+    Bytes other;
+    encode_spent(other, by,
+                 {chain::Family::kCardano, slot, spent.number, spent.block_hash.view(),
+                  spent.epoch.value_or(0), spent.time_unix_s},
+                 before);
+    ASSERT_EQ(other.size(), stored.size());
+    ASSERT_TRUE(decode_record(decode_spent(other).value().before));
+    kv::Batch batch;
+    batch.put(column, key.view(), other);
+    ASSERT_TRUE(chain.db().commit(batch));
+    EXPECT_FALSE(chain.verify()) << static_cast<int>(c.altered) << c.self_contained;
+  }
+}
+
+TEST(UtxoAnswers, CountingAddressesCanBeBrokenOff) {
+  Chain chain("cardano");
+  Chain::Tx tx{.id = id(1), .inputs = {}, .outputs = {}};
+  for (std::uint32_t i = 0; i < 9'000; ++i) {
+    Bytes address(57, 0x61);
+    store_be32(address.data() + 1, i);
+    tx.outputs.push_back(address);
+  }
+  ASSERT_TRUE(chain.add({tx}));
+  EXPECT_EQ(chain.state().count_addresses().value(), 9'000u);
+  int asked = 0;
+  const auto stopped = chain.state().count_addresses([&] { return ++asked < 2; });
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code, Code::kCancelled);
+  EXPECT_EQ(asked, 2);
+}
+
 }  // namespace
 }  // namespace coffer::utxo

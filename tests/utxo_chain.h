@@ -103,8 +103,9 @@ class Chain {
     const auto found = state().get(outpoint).value();
     return found && !found->spent;
   }
+  Result<Verified> verify() { return utxo::verify(*db_, network_, nullptr); }
   void expect_sound() {
-    const auto verified = verify(*db_, network_, nullptr);
+    const auto verified = verify();
     EXPECT_TRUE(verified) << verified.error().message;
   }
 

@@ -43,9 +43,14 @@ std::vector<Bytes> some_addresses(chain::Family family, Rng& rng) {
 
 }  // namespace
 
-Model::Model(chain::Family family, std::uint64_t seed)
-    : family_(family), rng_(seed), addresses_(some_addresses(family, rng_)), states_(1) {
+Model::Model(chain::Family family, std::uint64_t seed, bool few_coinbases)
+    : family_(family),
+      few_coinbases_(few_coinbases),
+      rng_(seed),
+      addresses_(some_addresses(family, rng_)),
+      states_(1) {
   made_ = seed << 20;
+  for (std::uint64_t i = 0; few_coinbases && i < 3; ++i) coinbases_.push_back(numbered_hash(4, i));
 }
 
 // Puts random transactions together, on a scratch copy of the set.
@@ -53,17 +58,19 @@ class Model::Builder {
  public:
   Builder(Model& model, ModelBlock& out)
       : model_(model), rng_(model.rng_), block_(*out.block), storage_(*out.storage) {
-    for (const auto& [outpoint, coin] : model.now().unspent) spendable_.push_back(outpoint);
+    for (const auto& [outpoint, coin] : model.now().unspent)
+      if (!model.few_coinbases_ || coin.coinbase) spendable_.push_back(outpoint);
   }
 
   void add_coinbase() {
     chain::Tx tx;
     tx.coinbase = true;
-    const bool again = !model_.coinbases_.empty() && rng_.one_in(10);
+    const bool again = model_.few_coinbases_ || (!model_.coinbases_.empty() && rng_.one_in(10));
     tx.id = again ? model_.coinbases_[rng_.below(model_.coinbases_.size())] : fresh_id();
     if (!again) model_.coinbases_.push_back(tx.id);
     tx.outputs = outputs(1);
     block_.txs.push_back(tx);
+    if (model_.few_coinbases_ && rng_.one_in(2)) spendable_.push_back({tx.id, 0});
   }
 
   void add_tx() {
@@ -80,7 +87,7 @@ class Model::Builder {
       block_.outputs.push_back(output());
     }
     if (tx.valid) {
-      for (std::uint32_t i = 0; i < tx.outputs.count; ++i)
+      for (std::uint32_t i = 0; i < tx.outputs.count && !model_.few_coinbases_; ++i)
         if (rng_.one_in(3)) spendable_.push_back({tx.id, i});  // maybe by the next transaction
     } else if (tx.collateral_return != chain::kNone && rng_.one_in(2)) {
       spendable_.push_back({tx.id, tx.outputs.count});
@@ -169,7 +176,7 @@ ModelBlock Model::next_block() {
   block.time_unix_s = 1'600'000'000 + static_cast<std::int64_t>(block.slot.value);
   Builder builder(*this, out);
   if (family_ == chain::Family::kBitcoin) builder.add_coinbase();
-  for (std::uint64_t i = rng_.below(6); i > 0; --i) builder.add_tx();
+  for (std::uint64_t i = rng_.below(few_coinbases_ ? 3 : 6); i > 0; --i) builder.add_tx();
   return out;
 }
 

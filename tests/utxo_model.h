@@ -47,7 +47,8 @@ struct ModelBlock {
 
 class Model {
  public:
-  Model(chain::Family family, std::uint64_t seed);
+  // With `few_coinbases` (Bitcoin) every coinbase has one of three ids, and nothing else is spent.
+  Model(chain::Family family, std::uint64_t seed, bool few_coinbases = false);
 
   // A block that follows the newest: spends what is there, what it created itself, and sometimes
   // what nobody has.
@@ -68,6 +69,7 @@ class Model {
   class Builder;
 
   const chain::Family family_;
+  const bool few_coinbases_;
   Rng rng_;
   std::vector<Bytes> addresses_;
   std::vector<ModelState> states_;  // states_[n]: after n blocks

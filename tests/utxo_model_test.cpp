@@ -19,10 +19,13 @@ namespace {
 
 class Sequence {
  public:
-  explicit Sequence(std::uint64_t seed)
+  explicit Sequence(std::uint64_t seed, bool few_coinbases = false)
       : rng_(seed),
-        network_(chain::find_network(rng_.one_in(2) ? "bitcoin" : "cardano", "devnet").value()),
-        model_(network_.family, seed) {
+        network_(chain::find_network(rng_.one_in(2) || few_coinbases ? "bitcoin" : "cardano",
+                                     "devnet")
+                     .value()),
+        model_(network_.family, seed, few_coinbases),
+        verify_each_(few_coinbases) {
     options_.store = rng_.one_in(2) ? StoreType::kMmr : StoreType::kClassic;
     options_.self_contained_delta = rng_.one_in(2);
     options_.rollback_window = rng_.between(1, 12);
@@ -36,9 +39,10 @@ class Sequence {
     for (int i = 0; i < steps; ++i) {
       ASSERT_NO_FATAL_FAILURE(step());
       ASSERT_NO_FATAL_FAILURE(compare()) << "at step " << i;
+      if (i + 1 < steps && !verify_each_) continue;
+      const auto verified = verify(*db_, network_, nullptr);
+      ASSERT_TRUE(verified) << verified.error().message << " at step " << i;
     }
-    const auto verified = verify(*db_, network_, nullptr);
-    ASSERT_TRUE(verified) << verified.error().message;
   }
 
  private:
@@ -307,6 +311,7 @@ class Sequence {
   Rng rng_;
   const chain::Network network_;
   Model model_;
+  const bool verify_each_;  // not only at the end
   Options options_;
   TempDir dir_;
   std::unique_ptr<kv::Database> db_;
@@ -318,20 +323,25 @@ class Sequence {
   std::map<chain::Outpoint, mmr::UnspentProof> proofs_;
 };
 
-TEST(UtxoModel, RandomSequencesAnswerAsThePlainModel) {
-  std::uint64_t first = 1, count = 500;
-  if (std::getenv("COFFER_LONG") != nullptr) count = 10'000;
+void run_sequences(std::uint64_t count, bool few_coinbases) {
+  std::uint64_t first = 1;
+  if (std::getenv("COFFER_LONG") != nullptr) count *= 20;
   if (const char* seed = std::getenv("COFFER_SEED")) {
     first = std::strtoull(seed, nullptr, 10);
     const char* seeds = std::getenv("COFFER_SEEDS");
     count = seeds != nullptr ? std::strtoull(seeds, nullptr, 10) : 1;
   }
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    Sequence sequence(seed);
+    Sequence sequence(seed, few_coinbases);
     sequence.run(25);
     ASSERT_FALSE(testing::Test::HasFailure()) << "COFFER_SEED=" << seed;
   }
 }
+
+TEST(UtxoModel, RandomSequencesAnswerAsThePlainModel) { run_sequences(500, false); }
+
+// The same few outpoints come, go and come again all the time (U4).
+TEST(UtxoModel, RepeatedCoinbasesAnswerAsThePlainModel) { run_sequences(200, true); }
 
 }  // namespace
 }  // namespace coffer::utxo

@@ -51,6 +51,51 @@ TEST(UtxoRules, ACoinbaseThatComesThreeTimesIsNoDamage) {  // U4
   chain.expect_sound();
 }
 
+// Far below the tip nothing is kept of what comes and goes within a block, not even its record.
+TEST(UtxoRules, ACoinbaseThatCameAndWentComesAgainInTheSameCommit) {  // U4
+  const Chain::Tx coinbase{.id = id(1), .inputs = {}, .outputs = {kScript}, .coinbase = true};
+  const Chain::Tx spender{.id = id(2), .inputs = {{id(1), 0}}, .outputs = {}};
+  for (const StoreType type : {StoreType::kClassic, StoreType::kMmr}) {
+    Options options;
+    options.store = type;
+    options.rollback_window = options.prune_depth = 2;
+    Chain chain("bitcoin", options);
+    ASSERT_TRUE(chain.add({}));
+    ASSERT_TRUE(chain.add({coinbase}));
+    ASSERT_TRUE(chain.add({coinbase, spender}, 0, 9));  // over the one on disk
+    ASSERT_TRUE(chain.add({coinbase}, 0, 8));
+    const auto flushed = chain.store().flush();
+    ASSERT_TRUE(flushed) << flushed.error().message;
+    EXPECT_EQ(chain.state().get({id(1), 0}).value()->utxo.record.number.value, 3u);
+    EXPECT_EQ(chain.state().by_address(kScript, {}).value().utxos.size(), 1u);
+    chain.expect_sound();
+  }
+}
+
+TEST(UtxoRules, WhatCameAndWentIsNotTakenForAnEarlierOneOfItsId) {  // U4
+  const Chain::Tx coinbase{.id = id(1), .inputs = {}, .outputs = {kScript}, .coinbase = true};
+  const auto spender = [](std::uint8_t number) {
+    return Chain::Tx{.id = id(number), .inputs = {{id(1), 0}}, .outputs = {}};
+  };
+  Options options;
+  options.self_contained_delta = true;
+  options.prune_depth = 2;
+  Chain chain("bitcoin", options);
+  ASSERT_TRUE(chain.add({}));
+  ASSERT_TRUE(chain.add({coinbase}));
+  const Digest first = chain.digest();
+  ASSERT_TRUE(chain.add({spender(2)}));
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(chain.add({}));
+  ASSERT_FALSE(chain.state().get({id(1), 0}).value()) << "forgotten, so only its delta knows it";
+  ASSERT_TRUE(chain.add({coinbase}));
+  ASSERT_TRUE(chain.add({coinbase, spender(3)}));  // comes and goes
+  ASSERT_TRUE(chain.add({coinbase}));
+  chain.expect_sound();
+  ASSERT_TRUE(chain.back(7));
+  EXPECT_EQ(chain.digest(), first);
+  chain.expect_sound();
+}
+
 TEST(UtxoRules, UnspendableOutputsAndTheFirstCoinbaseAreCountedNotStored) {  // U4
   Chain chain("bitcoin");
   ASSERT_TRUE(chain.add({{.id = id(9), .inputs = {}, .outputs = {kScript}, .coinbase = true}}));
@@ -152,6 +197,48 @@ TEST(UtxoRules, APartialRollbackUndoesWhatItCan) {  // U2
   ASSERT_TRUE(chain.add({{.id = id(20), .inputs = {{id(4), 0}}, .outputs = {}}}));
   ASSERT_TRUE(chain.back(1));
   EXPECT_TRUE(chain.unspent({id(4), 0}));
+}
+
+// One block spent more than pruning clears at a time, and left the window half pruned.
+TEST(UtxoRules, APartialRollbackLeavesNoTraceOfHalfPrunedBlocks) {  // U2
+  Options options;
+  options.rollback_window = options.prune_depth = 3;
+  options.prune_batch_size = 1;
+  options.beyond_window = BeyondWindow::kPartial;
+  Chain chain("bitcoin", options);
+  ASSERT_TRUE(chain.add({}));
+  Chain::Tx many{.id = id(1), .inputs = {}, .outputs = {}};
+  many.outputs.assign(9, kScript);
+  ASSERT_TRUE(chain.add({many}));
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(chain.add({}));
+  Chain::Tx spender{.id = id(2), .inputs = {}, .outputs = {kScript}};
+  for (std::uint32_t i = 0; i < 9; ++i) spender.inputs.push_back({id(1), i});
+  ASSERT_TRUE(chain.add({spender}));
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(chain.add({}));
+  ASSERT_FALSE(chain.state().get({id(1), 0}).value()) << "pruning has begun with it";
+  ASSERT_TRUE(chain.state().get({id(1), 8}).value()) << "and is not done";
+  ASSERT_TRUE(chain.back(7));
+  EXPECT_EQ(chain.digest().count, 0u);
+  EXPECT_FALSE(chain.state().get({id(1), 8}).value());
+  chain.expect_sound();
+}
+
+// A pass of pruning that met nothing but an outpoint that came again: it deletes nothing.
+TEST(UtxoRules, AsManyBlocksCanBeUndoneAsTheStateSays) {  // U2, U4
+  const Chain::Tx coinbase{.id = id(1), .inputs = {}, .outputs = {kScript}, .coinbase = true};
+  Options options;
+  options.rollback_window = options.prune_depth = 2;
+  options.prune_batch_size = 1;
+  Chain chain("bitcoin", options);
+  ASSERT_TRUE(chain.add({}));
+  ASSERT_TRUE(chain.add({coinbase, {.id = id(2), .inputs = {}, .outputs = {kScript}}}));
+  ASSERT_TRUE(chain.add({{.id = id(3), .inputs = {{id(1), 0}, {id(2), 0}}, .outputs = {}}}));
+  ASSERT_TRUE(chain.add({coinbase}));
+  ASSERT_TRUE(chain.add({}));
+  const std::uint64_t possible = chain.state().stats().value().rollback_blocks;
+  EXPECT_EQ(possible, 2u);
+  EXPECT_TRUE(chain.back(possible));
+  chain.expect_sound();
 }
 
 TEST(UtxoRules, AnIdlePruningPassReadsNothingAndASpentOutputIsForgottenInTime) {  // U1, U5

@@ -41,8 +41,12 @@ void UtxoMonitor::count() {
   using Steady = std::chrono::steady_clock;
   for (;;) {
     const auto begin = Steady::now();
-    const auto found = store_.state().count_addresses();
+    const auto found = store_.state().count_addresses([this] {
+      std::lock_guard lock(mutex_);
+      return !stopping_;
+    });
     const Duration pause = pause_after(Steady::now() - begin);
+    if (!found && found.error().code == Code::kCancelled) return;
     if (!found) log::warn("addresses could not be counted", {{"problem", found.error().message}});
     std::unique_lock lock(mutex_);
     if (found) addresses_ = *found;

@@ -17,7 +17,7 @@ class UtxoMonitor {
   // Both outlive it. Addresses are counted at once, and then again and again: every few seconds
   // while that takes a few milliseconds, every five minutes or still less often when it takes long.
   UtxoMonitor(const utxo::Store& store, api::Metrics& metrics);
-  // Waits for a count under way.
+  // Breaks off a count under way.
   ~UtxoMonitor();
   UtxoMonitor(const UtxoMonitor&) = delete;
   UtxoMonitor& operator=(const UtxoMonitor&) = delete;

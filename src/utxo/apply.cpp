@@ -129,8 +129,8 @@ Result<bool> Writer::overwrite(const chain::Outpoint& outpoint, Coin* coin) {
   if (coin != nullptr && coin->state == CoinState::kFresh) return false;
   const OutpointKey key = outpoint_key(network_.family, outpoint);
   if (coin != nullptr && coin->state == CoinState::kLive) {
-    old.record.assign(coin->body.view().begin(), coin->body.view().end());
-    changes_.coins.set_body(*coin, {});
+    const Body body = changes_.coins.take_body(*coin);
+    old.record.assign(body.view().begin(), body.view().end());
   } else if (coin == nullptr) {
     if (auto stored = TRY(db_.get(columns_.unspent, key.view()))) {
       old.record = std::move(*stored);
@@ -138,12 +138,13 @@ Result<bool> Writer::overwrite(const chain::Outpoint& outpoint, Coin* coin) {
       made.on_disk = true;
       changes_.overwritten.emplace_back(outpoint, Body::copy(old.record));
     }
-  } else {  // spent since the last commit: its record was on disk
+  } else if (coin->body.size > 0) {  // spent since the last commit: its record was on disk
+    // It has none if it took the place of that one and went within its block: see above.
     changes_.overwritten.emplace_back(outpoint, changes_.coins.take_body(*coin));
   }
   if (!old.record.empty()) TRY(count_in(old.record, false));
   // What is unspent again is no longer remembered as spent.
-  const bool maybe_held = coin != nullptr || !changes_.coinbases.insert(outpoint.tx).second;
+  const bool maybe_held = coin != nullptr || !changes_.coinbases.insert(outpoint).second;
   const auto held = !maybe_held
                         ? changes_.spent.rend()
                         : std::find_if(changes_.spent.rbegin(), changes_.spent.rend(),

@@ -35,9 +35,9 @@ struct ChangeSet {
   std::deque<std::pair<Hash256, Origin>> blocks;  // of `spent`; a deque, so that views stay good
   std::vector<std::pair<Ordinal, Bytes>> deltas;
   std::vector<Ordinal> dropped_deltas;
-  // Ids of the coinbases in the set: only one of these can have come and gone within it and come
-  // again.
-  std::unordered_set<Hash256, HashOfHash> coinbases;
+  // Outputs of the coinbases in the set: only one of these can have come and gone within it and
+  // come again.
+  std::unordered_set<chain::Outpoint, chain::OutpointHash> coinbases;
   std::vector<std::pair<Bytes, std::optional<Bytes>>> mmr;  // sorted; keys of utxo_mmr_nodes
   std::size_t other_bytes = 0;                              // besides the coins
 

@@ -50,6 +50,12 @@ struct BlockDelta {
   std::optional<std::uint8_t> era_before;    // where the block began a new era
   std::optional<BlockNumber> number_before;  // where it is not one less: of a boundary block
   std::optional<MmrDelta> mmr;
+
+  // The outpoints that the block put into utxo_spent, in the order in which they are pruned.
+  std::size_t prunable() const { return spent.size() + transient.size(); }
+  const chain::Outpoint& prunable(std::size_t entry) const {
+    return entry < spent.size() ? spent[entry].outpoint : transient[entry - spent.size()];
+  }
 };
 
 void encode_delta(Bytes& out, const BlockDelta& delta);

@@ -49,7 +49,6 @@ Result<> Writer::prune_to(std::uint64_t spent_end, std::uint64_t delta_end, std:
   kv::Batch batch;
   TRY(forget_spent(batch, spent_end, budget));
   TRY(drop_deltas(batch, delta_end, budget));
-  if (batch.empty()) return {};
   if (accumulator_) {
     const Accumulator::Changes leaves = TRY(accumulator_->take_changes());
     for (const auto& [key, value] : leaves) {
@@ -83,17 +82,13 @@ Result<> Writer::forget_spent(kv::Batch& batch, std::uint64_t end, std::uint64_t
     // From here on the block cannot be undone in compact mode, half pruned or whole.
     if (!options_.self_contained_delta)
       tip_.undo_floor = std::max(tip_.undo_floor, tip_.prune_block + 1);
-    const std::uint64_t entries = delta.spent.size() + delta.transient.size();
-    for (; tip_.prune_entry < entries && budget > 0; ++tip_.prune_entry, --budget) {
-      const std::size_t at = tip_.prune_entry;
-      const chain::Outpoint& outpoint = at < delta.spent.size()
-                                            ? delta.spent[at].outpoint
-                                            : delta.transient[at - delta.spent.size()];
+    for (; tip_.prune_entry < delta.prunable() && budget > 0; ++tip_.prune_entry, --budget) {
+      const chain::Outpoint& outpoint = delta.prunable(tip_.prune_entry);
       if (!tip_.reborn.empty() && !TRY(spent_by(outpoint, delta.number))) continue;
       batch.del(columns_.spent, outpoint_key(network_.family, outpoint).view());
       ++counters_.pruned;
     }
-    if (tip_.prune_entry < entries) return {};
+    if (tip_.prune_entry < delta.prunable()) return {};
     budget -= std::min<std::uint64_t>(budget, 1);
     ++tip_.prune_block;
     tip_.prune_entry = 0;

@@ -4,6 +4,11 @@
 #include "utxo/keys.h"
 
 namespace coffer::utxo {
+namespace {
+
+constexpr std::uint64_t kAskEvery = 4096;  // addresses: some milliseconds
+
+}  // namespace
 
 Reader::Reader(const kv::Database& db, const chain::Network& network, const Columns& columns,
                const Shape& shape, std::function<void(Stats&)> add_counters)
@@ -98,14 +103,15 @@ Result<Stats> Reader::stats() const {
   return stats;
 }
 
-Result<std::uint64_t> Reader::count_addresses() const {
+Result<std::uint64_t> Reader::count_addresses(const std::function<bool()>& go_on) const {
   if (!shape_.index_address)
     return fail(Code::kUnavailable, "addresses are not indexed (utxo.index.address_hash is off)");
   kv::Iterator it = db_.iterate(columns_.addr, {.fill_cache = false});
   std::uint64_t count = 0;
   Bytes next;
   for (it.seek_to_first(); it.valid();) {
-    ++count;
+    if (++count % kAskEvery == 0 && !go_on())
+      return fail(Code::kCancelled, "counting addresses was stopped");
     next.assign(it.key().begin(), it.key().begin() + kOwnerBytes);
     // Most addresses hold one or two outputs: a few steps are cheaper than a seek.
     int steps = 0;

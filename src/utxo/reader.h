@@ -27,7 +27,7 @@ class Reader final : public UtxoState {
   Result<mmr::UnspentProof> prove(const chain::Outpoint& outpoint,
                                   std::optional<BlockNumber> number) const override;
   Result<Stats> stats() const override;
-  Result<std::uint64_t> count_addresses() const override;
+  Result<std::uint64_t> count_addresses(const std::function<bool()>& go_on) const override;
   Result<bus::Position> for_each(const std::function<bool(const Utxo&)>& each) const override;
 
  private:

@@ -47,7 +47,10 @@ Result<> Writer::undo_to(const bus::Position& to) {
     // A stop in between leaves a block boundary, as every commit does.
     if (held_bytes() >= options_.cache_bytes && height - 1 > target) TRY(commit());
   }
-  if (beyond) TRY(drop_created_after(to));
+  if (beyond) {
+    TRY(drop_created_after(to));
+    TRY(drop_traces(to.height(), target));
+  }
   tip_.position = to;
   // Beyond the window no delta tells the number; it is right but for boundary blocks in between.
   tip_.number = to.at_origin ? BlockNumber(0) : tip_.number.minus(target - to.height());
@@ -68,8 +71,10 @@ Result<> Writer::undo(Ordinal ordinal) {
   const BlockDelta delta = TRY(decode_delta(stored));
   TRY(undo_created(delta));
   TRY(undo_spent(delta));
-  for (const chain::Outpoint& outpoint : delta.transient)
+  for (const chain::Outpoint& outpoint : delta.transient) {
     changes_.spent_other.push_back({outpoint, std::nullopt});
+    returned_spent_.erase(outpoint);
+  }
   TRY(undo_replaced(delta));  // after the others: it puts spent records back
   TRY(undo_leaves(delta));
   if (delta.era_before) tip_.era = *delta.era_before;
@@ -194,13 +199,25 @@ Result<> Writer::undo_spent(const BlockDelta& delta) {
 Result<> Writer::undo_replaced(const BlockDelta& delta) {
   for (const Replaced& old : delta.replaced) {
     if (!old.record.empty()) TRY(restore(old.outpoint, old.record));
-    if (old.spent.empty()) continue;
+    if (old.spent.empty() || TRY(is_pruned(old))) continue;
     const Bytes spent(old.spent.begin(), old.spent.end());
     changes_.spent_other.push_back({old.outpoint, spent});
     returned_spent_[old.outpoint] = spent;
   }
   forget_reborn(delta);
   return {};
+}
+
+// Whether pruning has passed by the block that spent what was replaced: its record would stay for
+// ever. Outpoints come again on Bitcoin only, where number and ordinal are the same.
+Result<bool> Writer::is_pruned(const Replaced& old) const {
+  const std::uint64_t ordinal = TRY(decode_spent(old.spent)).number.value;
+  if (ordinal != tip_.prune_block || tip_.prune_entry == 0) return ordinal < tip_.prune_block;
+  const Bytes stored = TRY(delta_at(Ordinal(ordinal)));
+  const BlockDelta delta = TRY(decode_delta(stored));
+  for (std::size_t entry = tip_.prune_entry; entry < delta.prunable(); ++entry)
+    if (delta.prunable(entry) == old.outpoint) return false;
+  return true;
 }
 
 // The last resort of utxo.rollback.beyondWindow = partial: what was created later goes, what was
@@ -236,6 +253,22 @@ Result<> Writer::drop_created_after(const bus::Position& to) {
     TRY(drop(coin));
   }
   return it.status();
+}
+
+// Pruning may not have come to the end of blocks that can no longer be undone: what is left of
+// their deltas and spent records goes with them.
+Result<> Writer::drop_traces(std::uint64_t from, std::uint64_t end) {
+  for (std::uint64_t height = end; height > std::max(from, tip_.delta_floor); --height) {
+    const Ordinal ordinal(height - 1);
+    const Bytes stored = TRY(delta_at(ordinal));
+    const BlockDelta delta = TRY(decode_delta(stored));
+    for (std::size_t entry = 0; entry < delta.prunable(); ++entry)
+      changes_.spent_other.push_back({delta.prunable(entry), std::nullopt});
+    forget_reborn(delta);
+    if (delta.era_before) tip_.era = *delta.era_before;
+    changes_.dropped_deltas.push_back(ordinal);
+  }
+  return {};
 }
 
 }  // namespace coffer::utxo

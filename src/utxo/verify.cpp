@@ -118,9 +118,10 @@ class Verifier {
   }
 
   // Undoes all blocks on paper: what a block created must be there when its turn comes, what it
-  // spent must not be, and its record must be at hand.
+  // spent must not be, and its record must be at hand. Nothing else is remembered as spent.
   Result<> check_deltas() {
-    std::optional<Accumulator> accumulator;
+    TRY(check_range());
+    std::optional<Accumulator> accumulator;  // undone along with the blocks
     if (shape_.store == StoreType::kMmr)
       accumulator.emplace(db_, columns_.mmr, tip_.leaves, &snapshot_);
     for (std::uint64_t height = tip_.position.height(); height > tip_.delta_floor; --height) {
@@ -135,80 +136,148 @@ class Verifier {
         TRY(accumulator->undo(*delta.mmr));
       }
       if (height > tip_.undo_floor) TRY(check_delta(delta));
+      TRY(check_spent(Ordinal(height - 1), delta, accumulator));
       tell("deltas", ++found_.deltas);
     }
+    std::uint64_t stored = 0;
+    kv::Iterator it = db_.iterate(columns_.spent, {.snapshot = &snapshot_, .fill_cache = false});
+    for (it.seek_to_first(); it.valid(); it.next()) tell("spent outputs", ++stored);
+    TRY(it.status());
+    // Each that a delta accounts for was seen, so a larger number means strays.
+    if (stored != found_.spent)
+      return fail(Code::kCorrupt, "utxo_spent holds {} records, the deltas account for {}", stored,
+                  found_.spent);
     return {};
+  }
+
+  // No deltas but those of the tip's range; that there are no gaps in it is seen on the way.
+  Result<> check_range() {
+    kv::Iterator it = db_.iterate(columns_.delta, {.snapshot = &snapshot_, .fill_cache = false});
+    it.seek_to_first();
+    const bool before = it.valid() && !equal(it.key(), ordinal_key(Ordinal(tip_.delta_floor)));
+    it.seek(ordinal_key(Ordinal(tip_.position.height())));
+    if (before || it.valid())
+      return fail(Code::kCorrupt, "utxo_block_delta holds deltas outside of ordinals {} to {}",
+                  tip_.delta_floor, tip_.position.height());
+    return it.status();
   }
 
   Result<> check_delta(const BlockDelta& delta) {
     for (const DeltaEntry& entry : delta.created) {
       if (restored_.erase(entry.outpoint) > 0) continue;
-      if (!removed_.insert(entry.outpoint).second || !TRY(is_stored(columns_.unspent, entry)))
+      if (!removed_.insert(entry.outpoint).second ||
+          !TRY(is_stored(columns_.unspent, entry.outpoint)))
         return fail(Code::kCorrupt, "block {} created {}, which is neither unspent nor spent later",
+                    delta.number, name(entry.outpoint));
+      if (!entry.record.empty() && !equal(entry.record, pinned_.view()))
+        return fail(Code::kCorrupt, "block {} created {}, which is another output now",
                     delta.number, name(entry.outpoint));
     }
     for (const DeltaEntry& entry : delta.spent) {
-      const bool stored = TRY(is_stored(columns_.unspent, entry));
+      const bool stored = TRY(is_stored(columns_.unspent, entry.outpoint));
       const bool unspent = stored && !removed_.contains(entry.outpoint);
       if (unspent || !restored_.insert(entry.outpoint).second)
         return fail(Code::kCorrupt, "block {} spent {}, which is there", delta.number,
                     name(entry.outpoint));
-      if (returned_.erase(entry.outpoint) == 0) TRY(check_spent_record(delta, entry));
-      ++found_.spent;
+      if (!entry.record.empty()) TRY_IN(name(entry.outpoint), decode_record(entry.record));
     }
-    for (const Replaced& old : delta.replaced) {
-      // The record on disk stays accounted for: it is another one than this.
+    // The record on disk stays accounted for: it is another one than this.
+    for (const Replaced& old : delta.replaced)
       if (!old.record.empty()) restored_.insert(old.outpoint);
+    return {};
+  }
+
+  // What the block spent is remembered, but for what is pruned and what a later block that brought
+  // the outpoint again took into its delta.
+  Result<> check_spent(Ordinal ordinal, const BlockDelta& delta,
+                       std::optional<Accumulator>& before) {
+    std::optional<Prover> prover;
+    if (before) prover = TRY(prover_of(*before));
+    std::uint64_t pruned = ordinal.value < tip_.prune_block    ? ~std::uint64_t{0}
+                           : ordinal.value == tip_.prune_block ? tip_.prune_entry
+                                                               : 0;
+    const auto next_is_kept = [&](const chain::Outpoint& outpoint) {
+      const bool returned = returned_.erase(outpoint) > 0;
+      if (pruned == 0) return !returned;
+      --pruned;
+      return false;
+    };
+    for (const DeltaEntry& entry : delta.spent) {
+      if (!next_is_kept(entry.outpoint)) continue;
+      const SpentRecord spent = TRY(check_spent_record(delta, entry));
+      if (prover) TRY(check_proof(*prover, entry.outpoint, spent.before));
+    }
+    for (const chain::Outpoint& outpoint : delta.transient)
+      if (next_is_kept(outpoint)) (void)TRY(check_spent_record(delta, {outpoint, {}, {}}));
+    for (const Replaced& old : delta.replaced)
       if (!old.spent.empty()) returned_.insert(old.outpoint);
-    }
     return {};
   }
 
-  // What undoing the block will put back.
-  Result<> check_spent_record(const BlockDelta& delta, const DeltaEntry& entry) {
-    ByteView before = entry.record;
-    if (before.empty()) {
-      if (!TRY(is_stored(columns_.spent, entry)))
-        return fail(Code::kCorrupt, "block {} spent {}, whose record is gone", delta.number,
-                    name(entry.outpoint));
-      const SpentRecord spent = TRY_IN(name(entry.outpoint), decode_spent(pinned_.view()));
-      if (spent.block_hash != delta.hash)
-        return fail(Code::kCorrupt, "block {} spent {}, whose record says another block did",
-                    delta.number, name(entry.outpoint));
-      before = spent.before;
-    }
-    TRY_IN(name(entry.outpoint), decode_record(before));
-    return {};
+  // What undoing the block will put back. The record is good until the next read.
+  Result<SpentRecord> check_spent_record(const BlockDelta& delta, const DeltaEntry& entry) {
+    const auto wrong = [&](std::string_view what) {
+      return fail(Code::kCorrupt, "block {} spent {}, whose record {}", delta.number,
+                  name(entry.outpoint), what);
+    };
+    if (!TRY(is_stored(columns_.spent, entry.outpoint))) return wrong("is gone");
+    const SpentRecord spent = TRY_IN(name(entry.outpoint), decode_spent(pinned_.view()));
+    if (spent.block_hash != delta.hash || spent.number != delta.number || spent.slot != delta.slot)
+      return wrong("says another block did");
+    TRY_IN(name(entry.outpoint), decode_record(spent.before));
+    if (!entry.record.empty() && (!equal(entry.record, spent.before) || entry.by != spent.by))
+      return wrong("is not that of its delta");
+    tell("spent outputs", ++found_.spent);
+    return spent;
   }
 
-  Result<bool> is_stored(kv::Column column, const DeltaEntry& entry) {
-    const OutpointKey key = outpoint_key(network_.family, entry.outpoint);
+  Result<bool> is_stored(kv::Column column, const chain::Outpoint& outpoint) {
+    const OutpointKey key = outpoint_key(network_.family, outpoint);
     return db_.get_pinned(column, key.view(), pinned_, &snapshot_);
   }
 
-  // Every output proves itself against the root, and no other leaf is live.
-  Result<> check_accumulator() {
-    Accumulator accumulator(db_, columns_.mmr, tip_.leaves, &snapshot_);
+  struct Prover {
+    mmr::LiveSet* set = nullptr;
+    mmr::Digest root{};
+  };
+  static Result<Prover> prover_of(Accumulator& accumulator) {
+    Prover prover{&accumulator.set(), {}};
     const Hash256 root = TRY(accumulator.set().root());
-    mmr::Digest digest;
-    std::copy(root.begin(), root.end(), digest.begin());
+    std::copy(root.begin(), root.end(), prover.root.begin());
+    return prover;
+  }
+
+  // The output proves itself against the root.
+  Result<> check_proof(const Prover& prover, const chain::Outpoint& outpoint, ByteView record) {
+    const RecordHead head = TRY(decode_head(record));
+    if (!head.leaf) return fail(Code::kCorrupt, "{} has no leaf", name(outpoint));
     const auto hash = [](const std::uint8_t* data, std::size_t size) {
       const Hash256 made = crypto::blake2b_256({data, size});
       mmr::Digest out;
       std::copy(made.begin(), made.end(), out.begin());
       return out;
     };
+    auto made = prover.set->prove(*head.leaf);
+    if (!made && made.error().code == Code::kNotFound)
+      return fail(Code::kCorrupt, "{} is not in the accumulator", name(outpoint));
+    mmr::UnspentProof proof = TRY_IN(name(outpoint), std::move(made));
+    const OutpointKey key = outpoint_key(network_.family, outpoint);
+    proof.outpoint.assign(key.view().begin(), key.view().end());
+    proof.record = chain_facts(record);
+    if (const char* fault = mmr::find_fault(proof, prover.root, hash))
+      return fail(Code::kCorrupt, "{} is not what the accumulator holds: {}", name(outpoint),
+                  fault);
+    return {};
+  }
+
+  // Every output proves itself against the root, and no other leaf is live.
+  Result<> check_accumulator() {
+    Accumulator accumulator(db_, columns_.mmr, tip_.leaves, &snapshot_);
+    const Prover prover = TRY(prover_of(accumulator));
     kv::Iterator it = db_.iterate(columns_.unspent, {.snapshot = &snapshot_, .fill_cache = false});
     for (it.seek_to_first(); it.valid(); it.next()) {
       const chain::Outpoint outpoint = read_outpoint(network_.family, it.key().data());
-      const RecordHead head = TRY(decode_head(it.value()));
-      if (!head.leaf) return fail(Code::kCorrupt, "{} has no leaf", name(outpoint));
-      mmr::UnspentProof proof = TRY_IN(name(outpoint), accumulator.set().prove(*head.leaf));
-      proof.outpoint.assign(it.key().begin(), it.key().end());
-      proof.record = chain_facts(it.value());
-      if (const char* fault = mmr::find_fault(proof, digest, hash))
-        return fail(Code::kCorrupt, "{} is not what the accumulator holds: {}", name(outpoint),
-                    fault);
+      TRY(check_proof(prover, outpoint, it.value()));
       tell("proofs", ++found_.leaves);
     }
     TRY(it.status());

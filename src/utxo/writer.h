@@ -91,8 +91,10 @@ class Writer {
   Result<> undo_created(const BlockDelta& delta);
   Result<> undo_spent(const BlockDelta& delta);
   Result<> undo_replaced(const BlockDelta& delta);
+  Result<bool> is_pruned(const Replaced& old) const;
   Result<> set_position_before(Ordinal ordinal, const BlockDelta& undone);
   Result<> drop_created_after(const bus::Position& to);
+  Result<> drop_traces(std::uint64_t from, std::uint64_t end);
   Result<> restore(const chain::Outpoint& outpoint, ByteView record);
 
   // prune.cpp
