@@ -244,6 +244,11 @@ Result<wallet::PruneOptions> parse_prune_body(std::string_view text) {
   return options;
 }
 
+Result<std::optional<std::uint64_t>> parse_rescan_body(std::string_view text) {
+  const Body body = TRY(Body::parse(text, {"from_height"}));
+  return body.whole_if("from_height", 0, 0x7fffffff);
+}
+
 Result<> parse_no_body(std::string_view text) {
   (void)TRY(Body::parse(text, {}));
   return {};

@@ -52,6 +52,9 @@ Result<LabelBody> parse_label_body(const chain::Network& network, std::string_vi
 
 Result<wallet::PruneOptions> parse_prune_body(std::string_view body);
 
+// The height to begin at; nothing: the wallet's birthday.
+Result<std::optional<std::uint64_t>> parse_rescan_body(std::string_view body);
+
 // Of a request that needs none.
 Result<> parse_no_body(std::string_view body);
 

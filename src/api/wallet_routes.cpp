@@ -92,12 +92,32 @@ void add_of_one(RouteTable& table, const std::shared_ptr<const WalletRoutes>& ro
        }});
 }
 
+void add_rescan(RouteTable& table, const std::shared_ptr<const WalletRoutes>& routes) {
+  table.add({.method = Method::kPost,
+             .pattern = std::string(kRoot) + "/{name}/rescan",
+             .summary = "Look at old blocks again, in the background; the wallet shows how far it is",
+             .scope = Scope::kPrivate,
+             .parameters = {{"name", In::kPath, "the wallet's name"}},
+             .response_schema = "Wallet",
+             .request_schema = "Rescan",
+             .handler = [routes](const Request& request) -> Result<Response> {
+               (void)TRY(store_of(*routes));
+               const auto from = TRY(parse_rescan_body(request.body));
+               if (!routes->rescan)
+                 return fail(Code::kUnavailable, "there is no source of blocks here");
+               const auto name = request.path_param("name").value_or("");
+               const wallet::WalletInfo wallet = TRY(routes->rescan(name, from));
+               return http::json_response(wallet_json(wallet), 202);
+             }});
+}
+
 }  // namespace
 
 void add_wallet_routes(RouteTable& table, WalletRoutes given) {
   const auto routes = std::make_shared<const WalletRoutes>(std::move(given));
   add_wallet_schemas(table);
   add_common(table, routes);
+  add_rescan(table, routes);
   for (const auto& declared : {wallet_reads(), wallet_changes()})
     for (const WalletRoute& route : declared) add_of_one(table, routes, route);
 }

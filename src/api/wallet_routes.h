@@ -11,6 +11,9 @@ namespace coffer::api {
 struct WalletRoutes {
   wallet::Store* store = nullptr;  // outlives the routes; null: no wallet here
   chain::Network network;
+  // Asks for a rescan from a height, or from the wallet's birthday; null: nobody can do it here.
+  std::function<Result<wallet::WalletInfo>(std::string_view name, std::optional<std::uint64_t>)>
+      rescan = nullptr;
 };
 
 // Without a store every route answers 503 and says why.

@@ -191,6 +191,7 @@ void add_requests(RouteTable& table) {
   };
   request("NewWallet", {{"name", kText}, {"birthday_height", kWhole}, {"gap_limit", kWhole}},
           {"name"});
+  request("Rescan", {{"from_height", kWhole}}, {});
   request("ImportDescriptor",
           {{"descriptor", kText},
            {"account", kText},

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "api/utxo_routes.h"
+#include "api/wallet_routes.h"
 #include "app/database_setup.h"
 #include "app/devnet_setup.h"
 #include "app/make_source.h"
@@ -203,6 +204,7 @@ Node::~Node() {
   stop();
   service_.reset();
   utxo_monitor_.reset();
+  wallet_monitor_.reset();
   if (wallet_) wallet_->stop();
   if (bus_) bus_->stop();
   if (utxo_) log_utxo("utxo state closed");
@@ -230,8 +232,15 @@ Result<> Node::serve() {
   options.more_routes = [this](api::RouteTable& table) {
     api::add_utxo_routes(table, {utxo_ ? &utxo_->state() : nullptr, network_});
     add_snapshot_route(table, *db_);
+    api::WalletRoutes wallet{wallet_ ? &wallet_->store() : nullptr, network_};
+    if (wallet_)
+      wallet.rescan = [this](std::string_view name, std::optional<std::uint64_t> from) {
+        return wallet_->request_rescan(name, from);
+      };
+    api::add_wallet_routes(table, std::move(wallet));
   };
   if (utxo_) utxo_monitor_ = std::make_unique<UtxoMonitor>(*utxo_, metrics_);
+  if (wallet_) wallet_monitor_ = std::make_unique<WalletMonitor>(wallet_->store(), metrics_);
   if (wallet_) wallet_->start(*chain_, [this] { return open_another_source(); });
   service_ = TRY(api::Service::start(std::move(options), metrics_, clock_));
   // Whoever reads it is on this machine: a wildcard address is reached through loopback.

@@ -10,6 +10,7 @@
 #include "app/config.h"
 #include "app/follower.h"
 #include "app/utxo_monitor.h"
+#include "app/wallet_monitor.h"
 #include "app/wallet_node.h"
 #include "chainstate/event_log.h"
 #include "chainstate/totals.h"
@@ -93,6 +94,7 @@ class Node {
   std::unique_ptr<feed::Source> source_;
   std::unique_ptr<Follower> follower_;
   std::unique_ptr<UtxoMonitor> utxo_monitor_;
+  std::unique_ptr<WalletMonitor> wallet_monitor_;
   std::unique_ptr<api::Service> service_;
 };
 

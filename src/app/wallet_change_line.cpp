@@ -95,9 +95,37 @@ void add_leases(CLI::App& wallet, Parsed& parsed) {
                      "  coffer wallet clean-leases\n", run_wallet_clean_leases);
 }
 
+void add_histories(CLI::App& wallet, Parsed& parsed) {
+  static WalletRescan rescan;
+  CLI::App* again = add_wallet_command(
+      wallet, parsed, "rescan", "Look at old blocks again, for coins of what was imported later",
+      "  coffer wallet rescan shop --from 800000\n"
+      "  coffer wallet rescan shop --source rpc:http://user:password@127.0.0.1:8332\n",
+      [](const Context& c) { return run_wallet_rescan(c, rescan); });
+  add_settings(*again, parsed, {"source", "devnet.", "genesis"});
+  add_wallet_name(*again, rescan.wallet);
+  again->add_option("--from", rescan.from, "the first height (default: the wallet's birthday)")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{0x7fffffff}))
+      ->type_name("N");
+
+  static WalletHistory history;
+  CLI::App* file = add_wallet_command(
+      wallet, parsed, "import-history",
+      "Read what another wallet program wrote: docs/formats/wallet_history.md",
+      "  coffer wallet import-history shop export.jsonl --dry-run\n"
+      "  coffer wallet import-history shop export.jsonl\n",
+      [](const Context& c) { return run_wallet_import_history(c, history); });
+  add_wallet_name(*file, history.wallet);
+  file->add_option("file", history.file, "lines of JSON")->required();
+  file->add_flag("--dry-run", history.dry_run,
+                 "read all of it into a database that is thrown away");
+  file->add_flag("--no-backup", history.no_backup, "do not copy the SQLite database first");
+}
+
 }  // namespace
 
 void add_wallet_changes(CLI::App& wallet, Parsed& parsed) {
+  add_histories(wallet, parsed);
   add_record(wallet, parsed);
   add_change(wallet, parsed, "publish", "Say that a pending transaction was broadcast",
              run_wallet_publish);

@@ -77,4 +77,17 @@ struct WalletLabel {
 };
 Result<> run_wallet_label(const Context& context, const WalletLabel& label);
 
+// wallet_history.cpp
+struct WalletRescan {
+  std::string wallet;
+  std::optional<std::uint64_t> from;  // nothing: the wallet's birthday
+};
+Result<> run_wallet_rescan(const Context& context, const WalletRescan& rescan);
+struct WalletHistory {
+  std::string wallet, file;
+  bool dry_run = false;
+  bool no_backup = false;  // of the SQLite database, before anything is changed
+};
+Result<> run_wallet_import_history(const Context& context, const WalletHistory& history);
+
 }  // namespace coffer::app

@@ -82,11 +82,7 @@ Result<WalletDatabase> find_wallet_database(const Config& config) {
   wallet.network = TRY(chain::find_network(wallet.config.chain, wallet.config.network));
   // Each simulated chain is one of its own, and only its data know which.
   if (found) wallet.network.genesis = found->genesis;
-  if (!found && wallet.network.name == "devnet")
-    return fail(Code::kNotFound,
-                "{} holds no simulated chain yet: start 'coffer demo' first, or name a real one with "
-                "--network",
-                wallet.config.data_dir);
+  wallet.has_data = found.has_value();
   wallet.migrations = wallet_migrations(wallet.network);
   return wallet;
 }

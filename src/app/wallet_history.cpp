@@ -1,0 +1,143 @@
+// The commands that bring old history into a wallet: a rescan of blocks, and a file of another
+// program.
+#include <boost/json.hpp>
+
+#include "api/wallet_json.h"
+#include "app/daemon.h"
+#include "app/node.h"
+#include "app/utxo_output.h"
+#include "app/wallet_commands.h"
+#include "app/wallet_session.h"
+#include "base/file.h"
+#include "cli/progress.h"
+#include "cli/table.h"
+#include "http/json.h"
+#include "sql/backup.h"
+#include "wallet/history_import.h"
+
+namespace coffer::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The daemon's own words when it refuses.
+Result<> check_answer(const http::Response& answer) {
+  if (answer.status < 300) return {};
+  boost::json::error_code error;
+  const boost::json::value problem = boost::json::parse(answer.body, error);
+  const boost::json::object* object = error ? nullptr : problem.if_object();
+  const boost::json::value* detail = object ? object->if_contains("detail") : nullptr;
+  return fail(answer.status == 404 ? Code::kNotFound : Code::kConflict, "{}",
+              detail != nullptr && detail->is_string() ? std::string(detail->get_string())
+                                                       : answer.body);
+}
+
+Result<bool> ask_daemon_to_rescan(const Context& context, const WalletRescan& rescan) {
+  http::JsonWriter body;
+  body.begin_object();
+  if (rescan.from) body.field("from_height", *rescan.from);
+  body.end_object();
+  DaemonRequest request;
+  request.method = http::Method::kPost;
+  request.target = "/api/v1/wallets/" + rescan.wallet + "/rescan";
+  request.body = body.take();
+  const auto answer = TRY(ask_daemon(context.config, request));
+  if (!answer) return false;
+  TRY(check_answer(*answer));
+  if (context.json)
+    print_line(answer->body);
+  else
+    print("the running coffer rescans; 'coffer wallet list' shows how far it is\n");
+  return true;
+}
+
+// A name beside the database that is free: the way back.
+Result<fs::path> free_backup_name(const fs::path& directory) {
+  for (int i = 1; i < 10'000; ++i) {
+    fs::path name = directory / fmt::format("wallet.db.before-import-{}", i);
+    if (!TRY(file_exists(name))) return name;
+  }
+  return fail(Code::kConflict, "{} is full of backups", directory.string());
+}
+
+Result<> print_history(const Context& context, const wallet::HistoryImported& done, bool dry_run) {
+  if (context.json) {
+    http::JsonWriter out;
+    out.begin_object()
+        .field("dry_run", dry_run)
+        .field("lines", done.lines)
+        .field("resumed", done.resumed)
+        .field("transactions", done.transactions)
+        .field("unchanged", done.unchanged)
+        .field("descriptors", done.descriptors)
+        .field("addresses", done.addresses)
+        .field("labels", done.labels)
+        .field("leases", done.leases)
+        .end_object();
+    print_line(out.take());
+    return finish_output();
+  }
+  print(fmt::format("{}{} lines: {} transactions, {} known already, {} descriptors, {} addresses, "
+                    "{} labels, {} leases\n",
+                    dry_run ? "every line can be read; " : "", cli::with_thousands(done.lines),
+                    cli::with_thousands(done.transactions), cli::with_thousands(done.unchanged),
+                    cli::with_thousands(done.descriptors), cli::with_thousands(done.addresses),
+                    cli::with_thousands(done.labels), cli::with_thousands(done.leases)));
+  return finish_output();
+}
+
+}  // namespace
+
+Result<> run_wallet_rescan(const Context& context, const WalletRescan& rescan) {
+  if (TRY(ask_daemon_to_rescan(context, rescan))) return finish_output();
+  NodeOptions options;
+  options.one_shot = true;
+  const std::unique_ptr<Node> node = TRY(Node::open(context.config, options, system_clock()));
+  cli::ProgressBar progress({.label = "rescanning"}, system_clock(), cli::stderr_output());
+  std::optional<std::uint64_t> first;
+  const Rescanned done = TRY(node->rescan(
+      rescan.wallet, rescan.from, [&](std::uint64_t height, std::uint64_t to) {
+        if (!first) first = height;
+        progress.set_total(to - *first + 1);
+        progress.update(height - *first + 1);
+      }));
+  progress.finish();
+  if (context.json) {
+    http::JsonWriter out;
+    out.begin_object().field("blocks", done.blocks).field("changed", done.changed).end_object();
+    print_line(out.take());
+  } else {
+    print(fmt::format("{} blocks looked at, {} transactions are new or have more of this wallet\n",
+                      cli::with_thousands(done.blocks), cli::with_thousands(done.changed)));
+  }
+  return finish_output();
+}
+
+Result<> run_wallet_import_history(const Context& context, const WalletHistory& history) {
+  const WalletSession session = TRY(WalletSession::open(context.config));
+  const wallet::WalletId wallet = TRY(session.find(history.wallet));
+  cli::ProgressBar progress({.label = "importing", .unit = "lines"}, system_clock(),
+                            cli::stderr_output());
+  wallet::HistoryImportOptions options;
+  options.progress = [&](std::uint64_t lines) {
+    progress.update(lines);
+    return true;
+  };
+  if (history.dry_run) {
+    const auto tried = TRY(wallet::try_history(session.network, history.file, options));
+    progress.finish();
+    return print_history(context, tried, true);
+  }
+  if (session.database->dialect() == sql::Dialect::kSqlite && !history.no_backup) {
+    const fs::path backup = TRY(free_backup_name(context.config.data_dir));
+    TRY(sql::backup(*session.database, backup));
+    if (!context.json)
+      print(fmt::format("the way back: coffer db restore {} --replace\n", backup.string()));
+  }
+  const auto done =
+      TRY(wallet::import_history(*session.store, wallet, history.file, options));
+  progress.finish();
+  return print_history(context, done, false);
+}
+
+}  // namespace coffer::app
