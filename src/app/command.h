@@ -44,6 +44,14 @@ struct BenchUtxoArguments {
 };
 Result<> run_bench_utxo(const Context& context, const BenchUtxoArguments& arguments);
 
+struct BenchWalletArguments {
+  std::string database;                // an empty one; nothing: SQLite in a scratch directory
+  std::optional<std::uint64_t> coins;  // one case of this size; nothing: a row of cases
+  std::uint64_t history = 1;           // spent coins for each unspent one
+  std::uint64_t wallets = 1;
+};
+Result<> run_bench_wallet(const Context& context, const BenchWalletArguments& arguments);
+
 struct DecodeArguments {
   std::string file;
   std::uint64_t entry = 0;  // of a file with several blocks

@@ -48,7 +48,8 @@ constexpr const char* kOverview =
     "  coffer devnet write chain.dat --blocks 300     a simulated chain as a block file\n"
     "  coffer decode --chain cardano block.hex        a block as JSON\n"
     "  coffer bench decode                            how fast blocks are decoded\n"
-    "  coffer bench utxo                              how fast the UTXO state is built and read\n\n"
+    "  coffer bench utxo                              how fast the UTXO state is built and read\n"
+    "  coffer bench wallet                            what a wallet of a given size costs\n\n"
     "Exit codes: 0 success, 1 refused, 2 wrong usage, 3 something needed is not available.";
 
 // The values of the flags that were really given, in CLI11's words for each command.
@@ -104,6 +105,28 @@ void add_store_commands(CLI::App& app, Parsed& parsed) {
       [&] { parsed.action = [](const Context& c) { return run_rebuild(c, consumer); }; });
 }
 
+void add_bench_wallet(CLI::App& bench, Parsed& parsed) {
+  static BenchWalletArguments arguments;
+  CLI::App* command = bench.add_subcommand("wallet", "Balances, pages, leases, records, rollbacks");
+  add_settings(*command, parsed, {"log."});
+  command
+      ->add_option("--database", arguments.database,
+                   "an empty PostgreSQL database (default: SQLite in a scratch directory)")
+      ->type_name("LOCATION");
+  const auto whole = CLI::Range(std::uint64_t{1}, std::uint64_t{100'000'000});
+  command->add_option("--coins", arguments.coins, "only one size: unspent coins, over all wallets")
+      ->check(whole)
+      ->type_name("N");
+  command->add_option("--history", arguments.history, "spent coins for each of them")
+      ->check(whole)
+      ->type_name("N");
+  command->add_option("--wallets", arguments.wallets, "wallets that share them")
+      ->check(whole)
+      ->type_name("N");
+  command->callback(
+      [&] { parsed.action = [](const Context& c) { return run_bench_wallet(c, arguments); }; });
+}
+
 void add_tool_commands(CLI::App& app, Parsed& parsed) {
   CLI::App* devnet =
       app.add_subcommand("devnet", "Tools for simulated chains")->require_subcommand(1);
@@ -157,6 +180,7 @@ void add_tool_commands(CLI::App& app, Parsed& parsed) {
                        "only the first sync and its ratio to raw writes");
   bench_utxo->callback(
       [&] { parsed.action = [](const Context& c) { return run_bench_utxo(c, utxo_arguments); }; });
+  add_bench_wallet(*bench, parsed);
 
   CLI::App* settings =
       app.add_subcommand("settings", "List every setting: key, default, variable and flag");

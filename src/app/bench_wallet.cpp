@@ -1,0 +1,299 @@
+// `coffer bench wallet`: what a wallet of a given size costs, each figure beside the bare statement
+// that could answer it at best.
+#include <algorithm>
+
+#include "app/bench_utxo.h"
+#include "app/bench_wallet_data.h"
+#include "app/command.h"
+#include "app/utxo_output.h"
+#include "base/random.h"
+#include "base/stopwatch.h"
+#include "base/temp_dir.h"
+#include "wallet/feed.h"
+
+namespace coffer::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kRounds = 200;
+constexpr int kWrites = 50;
+
+struct Times {
+  double median_us = 0, p99_us = 0;
+};
+
+template <typename Action>
+Result<Times> timed(int rounds, Action action) {
+  std::vector<double> took;
+  for (int i = 0; i < rounds; ++i) {
+    const Stopwatch watch;
+    TRY(action(i));
+    took.push_back(static_cast<double>(watch.micros()));
+  }
+  std::sort(took.begin(), took.end());
+  return Times{took[took.size() / 2], took[took.size() * 99 / 100]};
+}
+
+std::string shown(double us) {
+  return us < 1'000 ? fmt::format("{:.0f} µs", us) : fmt::format("{:.1f} ms", us / 1'000);
+}
+
+// One size on one database.
+class Case {
+ public:
+  Case(sql::DatabaseOptions options, chain::Network network, const WalletLoad& load,
+       BenchReport& report)
+      : options_(std::move(options)), network_(std::move(network)), load_(load), report_(report) {}
+
+  Result<> run() {
+    const Stopwatch loading;
+    TRY(open());
+    TRY(load_wallets(*store_, load_));
+    add("load", fmt::format("{:.1f} s", loading.seconds()), "put into the tables directly");
+    store_.reset();
+    database_.reset();
+    const Stopwatch opening;
+    TRY(open());
+    add("open", shown(static_cast<double>(opening.micros())), "database and schema check");
+    TRY(balance());
+    TRY(page());
+    TRY(lease());
+    TRY(insert());
+    TRY(rollback(6));
+    TRY(rollback(100));
+    const wallet::StoreStats stats = TRY(store_->stats());
+    add("size", fmt::format("{:.1f} MB", static_cast<double>(stats.bytes) / 1e6),
+        fmt::format("{} bytes a coin, spent ones included",
+                    stats.coins == 0 ? 0 : stats.bytes / stats.coins));
+    return {};
+  }
+
+ private:
+  Result<> open() {
+    database_ = TRY(sql::Database::open(options_));
+    store_ = TRY(wallet::Store::open(*database_, network_));
+    return {};
+  }
+  void add(std::string_view what, std::string result, std::string meaning) {
+    report_.add(fmt::format("{} coins, {}x history, {} wallets: {}", load_.coins, load_.history,
+                            load_.wallets, what),
+                std::move(result), std::move(meaning));
+  }
+  void add(std::string_view what, const Times& ours, const Times& bare, std::string_view of) {
+    add(what, fmt::format("{} (p99 {})", shown(ours.median_us), shown(ours.p99_us)),
+        fmt::format("{:.1f} times the bare {} ({})", ours.median_us / std::max(bare.median_us, 1.0),
+                    of, shown(bare.median_us)));
+  }
+  wallet::WalletId any(int round) const {
+    return wallet::WalletId(1 + static_cast<std::uint64_t>(round) % load_.wallets);
+  }
+
+  Result<> balance() {
+    const Times ours = TRY(timed(kRounds, [&](int i) -> Result<> {
+      (void)TRY(store_->balance(any(i)));
+      return {};
+    }));
+    const Times bare = TRY(timed(kRounds, [&](int i) -> Result<> {
+      auto connection = TRY(database_->acquire());
+      sql::Rows rows = TRY(connection.query(
+          "SELECT kind, coins, amount FROM balance_summary WHERE wallet_id = $1 AND address_id = 0",
+          {any(i)}));
+      while (TRY(rows.next())) (void)TRY(rows.get<std::int64_t>(2));
+      return {};
+    }));
+    add("balance", ours, bare, "read of the summary");
+    const Times naive = TRY(timed(1, [&](int i) -> Result<> {
+      auto connection = TRY(database_->acquire());
+      (void)TRY(connection.value<std::int64_t>(
+          "SELECT CAST(coalesce(sum(amount), 0) AS BIGINT) FROM spendable_utxos"
+          " WHERE wallet_id = $1",
+          {any(i)}));
+      return {};
+    }));
+    add("summing the coins instead", shown(naive.median_us), "what the summary saves");
+    return {};
+  }
+
+  Result<> page() {
+    const Times ours = TRY(timed(kRounds, [&](int i) -> Result<> {
+      (void)TRY(store_->coins(any(i), {}));
+      return {};
+    }));
+    const Times bare = TRY(timed(kRounds, [&](int i) -> Result<> {
+      auto connection = TRY(database_->acquire());
+      sql::Rows rows = TRY(connection.query(
+          "SELECT id, tx_id, output_index, amount FROM utxos WHERE wallet_id = $1"
+          " AND spent_by_tx_id IS NULL ORDER BY id LIMIT 101",
+          {any(i)}));
+      while (TRY(rows.next())) (void)TRY(rows.get<std::int64_t>(3));
+      return {};
+    }));
+    add("first page of 100 coins", ours, bare, "read of 101 rows");
+    return {};
+  }
+
+  // The last funding transactions are unspent; those of the first wallet.
+  chain::Outpoint unspent(std::uint64_t number) const {
+    const std::uint64_t funding =
+        ((load_.history + 1) * load_.coins + kBenchCoinsPerTx - 1) / kBenchCoinsPerTx;
+    const std::uint64_t last = funding - 1 - (funding - 1) % load_.wallets;
+    return {bench_txid(last - number / kBenchCoinsPerTx * load_.wallets),
+            static_cast<std::uint32_t>(number % kBenchCoinsPerTx)};
+  }
+
+  Result<> lease() {
+    wallet::LockId lock{};
+    lock.fill(7);
+    const auto few = std::min<std::uint64_t>(
+        kWrites, std::max<std::uint64_t>(1, load_.coins / load_.wallets / 2));
+    const Times ours = TRY(timed(static_cast<int>(few), [&](int i) -> Result<> {
+      const chain::Outpoint coin = unspent(static_cast<std::uint64_t>(i));
+      (void)TRY(store_->lease(wallet::WalletId(1), {{coin}, lock, 60'000}));
+      return {};
+    }));
+    (void)TRY(store_->release_all(wallet::WalletId(1), lock));
+    const auto id = TRY(coin_id());
+    const Times bare = TRY(timed(static_cast<int>(few), [&](int) -> Result<> {
+      return database_->run_transaction([&](sql::Transaction& sql) -> Result<> {
+        (void)TRY(sql.execute(
+            "INSERT INTO utxo_leases (wallet_id, utxo_id, external_lock_id, expires_at)"
+            " VALUES (1, $1, $2, 1) ON CONFLICT (wallet_id, utxo_id) DO UPDATE"
+            " SET expires_at = utxo_leases.expires_at + 1",
+            {id, lock}));
+        return {};
+      });
+    }));
+    add("lease of one coin", ours, bare, "upsert, durable");
+    return {};
+  }
+  Result<std::uint64_t> coin_id() {
+    auto connection = TRY(database_->acquire());
+    const auto id = TRY(connection.value<std::uint64_t>(
+        "SELECT max(id) FROM utxos WHERE wallet_id = 1 AND spent_by_tx_id IS NULL"));
+    return id.value_or(0);
+  }
+
+  // One input of ours, one output of ours, one of somebody else's.
+  static Bytes payment(const chain::Outpoint& from, std::uint32_t nonce) {
+    Bytes raw;
+    append_le<std::uint32_t>(raw, 2);
+    raw.push_back(1);
+    append(raw, from.tx.view());
+    append_le<std::uint32_t>(raw, from.index);
+    raw.push_back(0);
+    append_le<std::uint32_t>(raw, 0xfffffffd);
+    raw.push_back(2);
+    for (const Bytes& script : {bench_script(0), bench_script(~std::uint64_t{0})}) {
+      append_le<std::uint64_t>(raw, 400);
+      raw.push_back(static_cast<std::uint8_t>(script.size()));
+      append(raw, script);
+    }
+    append_le<std::uint32_t>(raw, nonce);
+    return raw;
+  }
+  Result<> insert() {
+    const auto few = std::min<std::uint64_t>(
+        kWrites, std::max<std::uint64_t>(1, load_.coins / load_.wallets / 2));
+    const Times ours = TRY(timed(static_cast<int>(few), [&](int i) -> Result<> {
+      const auto nonce = static_cast<std::uint32_t>(i);
+      (void)TRY(store_->record(wallet::WalletId(1), payment(unspent(nonce), nonce), {}));
+      return {};
+    }));
+    std::uint64_t next = 1ull << 40;
+    const Times bare = TRY(timed(static_cast<int>(few), [&](int) -> Result<> {
+      ++next;
+      return database_->run_transaction([&](sql::Transaction& sql) -> Result<> {
+        const Hash256 hash = bench_txid(next);
+        (void)TRY(sql.execute(
+            "INSERT INTO transactions (wallet_id, id, tx_hash, status, reason, received_time,"
+            " changed_at) VALUES (1, $1, $2, 'failed', 'bench', 0, 0)",
+            {next, hash}));
+        (void)TRY(sql.execute("INSERT INTO tx_raw (wallet_id, tx_id, raw_tx) VALUES (1, $1, $2)",
+                              {next, hash}));
+        (void)TRY(sql.execute(
+            "INSERT INTO tx_inputs (wallet_id, tx_id, input_index, prev_tx_hash,"
+            " prev_output_index) VALUES (1, $1, 0, $2, 0)",
+            {next, hash}));
+        (void)TRY(sql.execute(
+            "INSERT INTO utxos (wallet_id, tx_id, output_index, amount, account_id, address_id)"
+            " VALUES (1, $1, 0, 1, 1, 1)",
+            {next}));
+        return {};
+      });
+    }));
+    add("record of a payment", ours, bare, "four inserts, durable");
+    return {};
+  }
+
+  Result<> rollback(std::uint64_t blocks) {
+    const auto feed = TRY(wallet::Feed::open(*store_));
+    const std::uint64_t height = feed->position().height() - blocks;
+    // The least that it takes: the rows alone, without triggers' care for coinbases and balances.
+    const Times bare = TRY(timed(1, [&](int) -> Result<> {
+      auto connection = TRY(database_->acquire(sql::Access::kWrite));
+      sql::Transaction sql = TRY(connection.begin());
+      (void)TRY(sql.execute("UPDATE transactions SET received_time = received_time + 1"
+                            " WHERE block_height >= $1",
+                            {height}));
+      sql.rollback();
+      return {};
+    }));
+    Hash256 hash{};
+    {
+      auto connection = TRY(database_->acquire());
+      const auto found = TRY(connection.value<Hash256>(
+          "SELECT header_hash FROM blocks WHERE block_height = $1", {height - 1}));
+      hash = found.value_or(Hash256{});
+    }
+    const auto to = bus::Position::after(Ordinal(height - 1), {Slot(height - 1), hash});
+    const Times ours = TRY(timed(1, [&](int) { return feed->on_rollback({to}); }));
+    add(fmt::format("rollback of {} blocks", blocks), ours, bare, "update of the rows");
+    return {};
+  }
+
+  const sql::DatabaseOptions options_;
+  const chain::Network network_;
+  const WalletLoad load_;
+  BenchReport& report_;
+  std::unique_ptr<sql::Database> database_;
+  std::unique_ptr<wallet::Store> store_;
+};
+
+Result<> run_case(const BenchWalletArguments& arguments, const WalletLoad& load,
+                  BenchReport& report) {
+  const chain::Network network = TRY(chain::find_network("bitcoin", "regtest"));
+  const TempDir scratch;
+  sql::DatabaseOptions options;
+  options.location = arguments.database.empty()
+                         ? "sqlite:" + (scratch.path() / "wallet.db").string()
+                         : arguments.database;
+  options.statement_timeout_ms = 3'600'000;
+  if (!arguments.database.empty()) {
+    auto database = TRY(sql::Database::open(options));
+    auto connection = TRY(database->acquire());
+    const auto tables = connection.value<std::int64_t>("SELECT count(*) FROM wallets");
+    if (tables)
+      return fail(Code::kConflict, "{} has wallets; name an empty database", database->name());
+  }
+  return Case(options, network, load, report).run();
+}
+
+}  // namespace
+
+Result<> run_bench_wallet(const Context& context, const BenchWalletArguments& arguments) {
+  BenchReport report;
+  std::vector<WalletLoad> loads;
+  if (arguments.coins) {
+    loads.push_back({*arguments.coins, arguments.history, arguments.wallets});
+  } else {
+    loads = {{1'000, 1, 1}, {1'000, 10, 1}, {100'000, 1, 1},
+             {100'000, 10, 1}, {100'000, 1, 1'000}, {1'000'000, 1, 1}};
+    if (!arguments.database.empty()) loads = {{100'000, 1, 1}};
+  }
+  for (const WalletLoad& load : loads) TRY(run_case(arguments, load, report));
+  print(context.json ? report.json() + "\n" : report.table());
+  return finish_output();
+}
+
+}  // namespace coffer::app
