@@ -19,7 +19,7 @@ struct Shared {
   std::atomic<bool> failed{false};
 };
 
-constexpr int kKills = 20;                            // in a life
+constexpr int kKills = 20;                          // in a life
 constexpr std::uint64_t kOperations = 35 * kKills;  // more than enough for them
 
 std::string dump_of(const Life& life, std::size_t wallet) {
@@ -67,8 +67,8 @@ void go_through(Life& life, std::uint64_t operations) {
 }
 
 void kill_again_and_again(const MakeEngine& make, std::uint64_t seed) {
-  auto* shared = static_cast<Shared*>(::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
-                                             MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  auto* shared = static_cast<Shared*>(
+      ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(shared, MAP_FAILED);
   new (shared) Shared;
   const std::vector<std::string> expected = expected_dumps(seed);
@@ -127,7 +127,9 @@ void kill_again_and_again(const MakeEngine& make, std::uint64_t seed) {
   ::munmap(shared, sizeof(Shared));
 }
 
-std::uint64_t lives() { return std::getenv("COFFER_LONG") != nullptr ? 10 : 1; }
+std::uint64_t lives() {
+  return std::getenv("COFFER_LONG") != nullptr ? 10 : 1;
+}
 
 StoreOptions store_options() {
   StoreOptions options;

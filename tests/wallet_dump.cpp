@@ -112,7 +112,8 @@ std::string dump(Store& store, WalletId wallet, const DumpOptions& options) {
          return store.history(wallet, query);
        })) {
     txs.push_back(TxLine{entry.tx, entry.status, entry.height, entry.reason,
-                         entry.in_mempool && options.mempool, entry.pruned, entry.received, entry.sent}
+                         entry.in_mempool && options.mempool, entry.pruned, entry.received,
+                         entry.sent}
                       .text());
     for (const Hash256& other : entry.replaced_by)
       edges.push_back(fmt::format("edge {} {}\n", brief(entry.tx), brief(other)));
@@ -126,9 +127,8 @@ std::string dump(Store& store, WalletId wallet, const DumpOptions& options) {
        }))
     coins.push_back(
         coin_line(coin.outpoint, coin.amount.value, coin.state, coin.spent_by, coin.lease));
-  for (const LeasedCoin& coin : all_pages<LeasedCoin>([&](const std::string& cursor) {
-         return store.leases(wallet, {options.page, cursor});
-       }))
+  for (const LeasedCoin& coin : all_pages<LeasedCoin>(
+           [&](const std::string& cursor) { return store.leases(wallet, {options.page, cursor}); }))
     leases.push_back(fmt::format("lease {}#{}\n", brief(coin.outpoint.tx), coin.outpoint.index));
   return text + joined(txs) + joined(coins) + joined(edges) + joined(leases);
 }

@@ -202,12 +202,10 @@ class Life {
       if (rng_.one_in(3)) options.lock_id = lock(rng_.between(1, 3));
       did_ = fmt::format("recorded as pending {} bump {} force {}", to_hex(tx.id.view().first(6)),
                          options.bump, options.force);
-      expected =
-          models_[wallet].record_pending(tx, options.bump, options.lock_id, options.force);
+      expected = models_[wallet].record_pending(tx, options.bump, options.lock_id, options.force);
     }
-    expect_same(wallet, expected, [&](Store& store, WalletId id) {
-      return store.record(id, tx.raw, options);
-    });
+    expect_same(wallet, expected,
+                [&](Store& store, WalletId id) { return store.record(id, tx.raw, options); });
   }
   void publish() {
     if (made_.empty()) return;
@@ -264,7 +262,8 @@ class Life {
       if (tx.coinbase || mined.contains(tx.id) || rng_.one_in(2)) continue;
       const bool fits =
           std::all_of(tx.inputs.begin(), tx.inputs.end(), [&](const chain::Outpoint& input) {
-            return !spent.contains(input) && (!known.contains(input.tx) || mined.contains(input.tx));
+            return !spent.contains(input) &&
+                   (!known.contains(input.tx) || mined.contains(input.tx));
           });
       if (!fits) continue;
       mined.insert(tx.id);
@@ -297,7 +296,8 @@ class Life {
   }
   void reorganise() {
     if (chain_.empty()) return;
-    const std::uint64_t most = rng_.one_in(4) ? chain_.size() : std::min<std::size_t>(4, chain_.size());
+    const std::uint64_t most =
+        rng_.one_in(4) ? chain_.size() : std::min<std::size_t>(4, chain_.size());
     std::uint64_t height = chain_.size() - rng_.between(1, most);
     // Below what was pruned there is no way back.
     std::uint64_t floor = 0;

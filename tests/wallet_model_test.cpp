@@ -1,6 +1,6 @@
 // Random lives of two wallets on SQLite, on PostgreSQL and in a plain model in memory: after every
-// step all three answer the same, errors included. A failure names its seed; run that one alone with
-// COFFER_SEED=N, or so many from it with COFFER_SEEDS.
+// step all three answer the same, errors included. A failure names its seed; run that one alone
+// with COFFER_SEED=N, or so many from it with COFFER_SEEDS.
 #include <cstdlib>
 
 #include "base/test_data.h"

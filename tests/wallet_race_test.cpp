@@ -31,7 +31,9 @@ LockId lock_of(std::uint32_t who) {
   return id;
 }
 
-double seconds() { return std::getenv("COFFER_LONG") != nullptr ? 60 : 10; }
+double seconds() {
+  return std::getenv("COFFER_LONG") != nullptr ? 60 : 10;
+}
 
 // Takes some coins, holds them for a moment, gives them back; again and again.
 void worker(Store& store, WalletId wallet, const std::vector<chain::Outpoint>& coins,
@@ -65,8 +67,8 @@ void worker(Store& store, WalletId wallet, const std::vector<chain::Outpoint>& c
 }
 
 void race(const std::function<std::unique_ptr<WalletEngine>()>& make) {
-  auto* shared = static_cast<Shared*>(::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
-                                             MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  auto* shared = static_cast<Shared*>(
+      ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(shared, MAP_FAILED);
   new (shared) Shared{};
   std::vector<chain::Outpoint> coins;

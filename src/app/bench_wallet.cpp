@@ -122,10 +122,10 @@ class Case {
     }));
     const Times bare = TRY(timed(kRounds, [&](int i) -> Result<> {
       auto connection = TRY(database_->acquire());
-      sql::Rows rows = TRY(connection.query(
-          "SELECT id, tx_id, output_index, amount FROM utxos WHERE wallet_id = $1"
-          " AND spent_by_tx_id IS NULL ORDER BY id LIMIT 101",
-          {any(i)}));
+      sql::Rows rows = TRY(
+          connection.query("SELECT id, tx_id, output_index, amount FROM utxos WHERE wallet_id = $1"
+                           " AND spent_by_tx_id IS NULL ORDER BY id LIMIT 101",
+                           {any(i)}));
       while (TRY(rows.next())) (void)TRY(rows.get<std::int64_t>(3));
       return {};
     }));
@@ -156,11 +156,11 @@ class Case {
     const auto id = TRY(coin_id());
     const Times bare = TRY(timed(static_cast<int>(few), [&](int) -> Result<> {
       return database_->run_transaction([&](sql::Transaction& sql) -> Result<> {
-        (void)TRY(sql.execute(
-            "INSERT INTO utxo_leases (wallet_id, utxo_id, external_lock_id, expires_at)"
-            " VALUES (1, $1, $2, 1) ON CONFLICT (wallet_id, utxo_id) DO UPDATE"
-            " SET expires_at = utxo_leases.expires_at + 1",
-            {id, lock}));
+        (void)TRY(
+            sql.execute("INSERT INTO utxo_leases (wallet_id, utxo_id, external_lock_id, expires_at)"
+                        " VALUES (1, $1, $2, 1) ON CONFLICT (wallet_id, utxo_id) DO UPDATE"
+                        " SET expires_at = utxo_leases.expires_at + 1",
+                        {id, lock}));
         return {};
       });
     }));
@@ -211,10 +211,10 @@ class Case {
             {next, hash}));
         (void)TRY(sql.execute("INSERT INTO tx_raw (wallet_id, tx_id, raw_tx) VALUES (1, $1, $2)",
                               {next, hash}));
-        (void)TRY(sql.execute(
-            "INSERT INTO tx_inputs (wallet_id, tx_id, input_index, prev_tx_hash,"
-            " prev_output_index) VALUES (1, $1, 0, $2, 0)",
-            {next, hash}));
+        (void)TRY(
+            sql.execute("INSERT INTO tx_inputs (wallet_id, tx_id, input_index, prev_tx_hash,"
+                        " prev_output_index) VALUES (1, $1, 0, $2, 0)",
+                        {next, hash}));
         (void)TRY(sql.execute(
             "INSERT INTO utxos (wallet_id, tx_id, output_index, amount, account_id, address_id)"
             " VALUES (1, $1, 0, 1, 1, 1)",
@@ -233,9 +233,10 @@ class Case {
     const Times bare = TRY(timed(1, [&](int) -> Result<> {
       auto connection = TRY(database_->acquire(sql::Access::kWrite));
       sql::Transaction sql = TRY(connection.begin());
-      (void)TRY(sql.execute("UPDATE transactions SET received_time = received_time + 1"
-                            " WHERE block_height >= $1",
-                            {height}));
+      (void)TRY(
+          sql.execute("UPDATE transactions SET received_time = received_time + 1"
+                      " WHERE block_height >= $1",
+                      {height}));
       sql.rollback();
       return {};
     }));
@@ -287,7 +288,7 @@ Result<> run_bench_wallet(const Context& context, const BenchWalletArguments& ar
   if (arguments.coins) {
     loads.push_back({*arguments.coins, arguments.history, arguments.wallets});
   } else {
-    loads = {{1'000, 1, 1}, {1'000, 10, 1}, {100'000, 1, 1},
+    loads = {{1'000, 1, 1},    {1'000, 10, 1},      {100'000, 1, 1},
              {100'000, 10, 1}, {100'000, 1, 1'000}, {1'000'000, 1, 1}};
     if (!arguments.database.empty()) loads = {{100'000, 1, 1}};
   }

@@ -50,20 +50,19 @@ class Loader {
   }
 
   Result<> wallets() {
-    TRY(rows("wallets",
-             std::array<std::string_view, 5>{"id", "name", "birthday_height", "gap_limit",
-                                             "created_at"},
-             [&](sql::Batch& batch) -> Result<> {
-               for (std::uint64_t w = 1; w <= load_.wallets; ++w) {
-                 const std::string name = fmt::format("w{}", w);
-                 TRY(batch.add({w, name, 0, 20, 0}));
-               }
-               return {};
-             }));
+    TRY(rows(
+        "wallets",
+        std::array<std::string_view, 5>{"id", "name", "birthday_height", "gap_limit", "created_at"},
+        [&](sql::Batch& batch) -> Result<> {
+          for (std::uint64_t w = 1; w <= load_.wallets; ++w) {
+            const std::string name = fmt::format("w{}", w);
+            TRY(batch.add({w, name, 0, 20, 0}));
+          }
+          return {};
+        }));
     TRY(rows("accounts", std::array<std::string_view, 3>{"wallet_id", "id", "name"},
              [&](sql::Batch& batch) -> Result<> {
-               for (std::uint64_t w = 1; w <= load_.wallets; ++w)
-                 TRY(batch.add({w, w, "default"}));
+               for (std::uint64_t w = 1; w <= load_.wallets; ++w) TRY(batch.add({w, w, "default"}));
                return {};
              }));
     return rows("addresses",
@@ -97,13 +96,13 @@ class Loader {
   }
 
   Result<> transactions() {
-    constexpr std::array<std::string_view, 8> kColumns = {
-        "wallet_id",     "id",     "tx_hash",       "block_height",
-        "block_index", "status", "received_time", "changed_at"};
+    constexpr std::array<std::string_view, 8> kColumns = {"wallet_id",     "id",          "tx_hash",
+                                                          "block_height",  "block_index", "status",
+                                                          "received_time", "changed_at"};
     TRY(rows("transactions", kColumns, [&](sql::Batch& batch) -> Result<> {
       for (std::uint64_t i = 0; i < funding_; ++i)
-        TRY(batch.add({wallet_of(i), i + 1, bench_txid(i), height_of(i, funding_), i, "published",
-                       0, 0}));
+        TRY(batch.add(
+            {wallet_of(i), i + 1, bench_txid(i), height_of(i, funding_), i, "published", 0, 0}));
       for (std::uint64_t i = 0; i < spending_; ++i)
         TRY(batch.add({wallet_of(i), funding_ + i + 1, numbered(2, i), height_of(i, funding_),
                        funding_ + i, "published", 0, 0}));
@@ -121,36 +120,35 @@ class Loader {
   }
 
   Result<> inputs() {
-    return rows("tx_inputs",
-                std::array<std::string_view, 6>{"wallet_id", "tx_id", "input_index", "prev_tx_hash",
-                                                "prev_output_index", "amount"},
-                [&](sql::Batch& batch) -> Result<> {
-                  for (std::uint64_t i = 0; i < spending_; ++i)
-                    for (std::uint64_t c = 0; c < kBenchCoinsPerTx; ++c)
-                      TRY(batch.add({wallet_of(i), funding_ + i + 1, c, bench_txid(i), c,
-                                     1'000 + c}));
-                  return {};
-                });
+    return rows(
+        "tx_inputs",
+        std::array<std::string_view, 6>{"wallet_id", "tx_id", "input_index", "prev_tx_hash",
+                                        "prev_output_index", "amount"},
+        [&](sql::Batch& batch) -> Result<> {
+          for (std::uint64_t i = 0; i < spending_; ++i)
+            for (std::uint64_t c = 0; c < kBenchCoinsPerTx; ++c)
+              TRY(batch.add({wallet_of(i), funding_ + i + 1, c, bench_txid(i), c, 1'000 + c}));
+          return {};
+        });
   }
 
   Result<> coins() {
-    return rows(
-        "utxos",
-        std::array<std::string_view, 8>{"wallet_id", "tx_id", "output_index", "amount",
-                                        "account_id", "address_id", "spent_by_tx_id",
-                                        "spent_input_index"},
-        [&](sql::Batch& batch) -> Result<> {
-          for (std::uint64_t i = 0; i < funding_; ++i)
-            for (std::uint64_t c = 0; c < kBenchCoinsPerTx; ++c) {
-              const std::uint64_t w = wallet_of(i);
-              const std::uint64_t address =
-                  1 + (w - 1) * kAddressesPerWallet + (i / load_.wallets) % kAddressesPerWallet;
-              std::optional<std::uint64_t> by, at;
-              if (i < spending_) by = funding_ + i + 1, at = c;
-              TRY(batch.add({w, i + 1, c, 1'000 + c, w, address, by, at}));
-            }
-          return {};
-        });
+    return rows("utxos",
+                std::array<std::string_view, 8>{"wallet_id", "tx_id", "output_index", "amount",
+                                                "account_id", "address_id", "spent_by_tx_id",
+                                                "spent_input_index"},
+                [&](sql::Batch& batch) -> Result<> {
+                  for (std::uint64_t i = 0; i < funding_; ++i)
+                    for (std::uint64_t c = 0; c < kBenchCoinsPerTx; ++c) {
+                      const std::uint64_t w = wallet_of(i);
+                      const std::uint64_t address = 1 + (w - 1) * kAddressesPerWallet +
+                                                    (i / load_.wallets) % kAddressesPerWallet;
+                      std::optional<std::uint64_t> by, at;
+                      if (i < spending_) by = funding_ + i + 1, at = c;
+                      TRY(batch.add({w, i + 1, c, 1'000 + c, w, address, by, at}));
+                    }
+                  return {};
+                });
   }
 
   wallet::Store& store_;
@@ -167,7 +165,9 @@ Bytes bench_script(std::uint64_t number) {
   return script;
 }
 
-Hash256 bench_txid(std::uint64_t number) { return numbered(1, number); }
+Hash256 bench_txid(std::uint64_t number) {
+  return numbered(1, number);
+}
 
 Result<> load_wallets(wallet::Store& store, const WalletLoad& load) {
   TRY(Loader(store, load).run());

@@ -92,7 +92,6 @@ Result<> Node::open_stores() {
   chainstate::Identity identity = chainstate::Identity::of(network_);
   if (config_.network == "devnet" && !options_.read_only)
     identity.genesis = feed::DevnetChain::identity(devnet_);
-  genesis_ = identity.genesis;
   const std::uint64_t window =
       config_.chainstate.rollback_window.value_or(network_.rollback_window);
   chain_ = TRY(chainstate::ChainState::open(*db_, network_, identity, window));
@@ -129,9 +128,7 @@ Result<> Node::open_utxo(std::span<const chain::GenesisUtxo> genesis) {
 
 Result<> Node::open_wallet() {
   if (!has_wallet(config_)) return {};
-  chain::Network network = network_;
-  network.genesis = genesis_;
-  wallet_ = TRY_IN("wallet", WalletNode::open(config_, network));
+  wallet_ = TRY_IN("wallet", WalletNode::open(config_, network_));
   // Without addresses there is nothing to find in old blocks.
   TRY_IN("wallet", wallet_->feed().skip_to(chain_->position()));
   bus_->add(wallet_->feed());
@@ -178,9 +175,12 @@ Result<Rescanned> Node::rescan(std::string_view wallet, std::optional<std::uint6
   if (!wallet_) return fail(Code::kUnavailable, "there are no wallets here");
   const wallet::WalletInfo asked = TRY(wallet_->request_rescan(wallet, from_height));
   const std::atomic<bool> never{false};
-  const RescanTools tools{network_,         *chain_,
-                          wallet_->store(), wallet_->feed(),
-                          [this] { return open_another_source(); }, never,
+  const RescanTools tools{network_,
+                          *chain_,
+                          wallet_->store(),
+                          wallet_->feed(),
+                          [this] { return open_another_source(); },
+                          never,
                           progress};
   return run_rescan(tools, asked);
 }

@@ -77,7 +77,6 @@ class Node {
   const std::int64_t started_unix_ms_;
   const std::int64_t started_steady_ms_;
   chain::Network network_;
-  Hash256 genesis_{};           // of the data: a simulated chain has a digest of its parameters
   feed::DevnetOptions devnet_;  // when the source is simulated
   // Destroyed from the last to the first: users before what they use.
   api::Metrics metrics_;

@@ -109,12 +109,12 @@ void add_histories(CLI::App& wallet, Parsed& parsed) {
       ->type_name("N");
 
   static WalletHistory history;
-  CLI::App* file = add_wallet_command(
-      wallet, parsed, "import-history",
-      "Read what another wallet program wrote: docs/formats/wallet_history.md",
-      "  coffer wallet import-history shop export.jsonl --dry-run\n"
-      "  coffer wallet import-history shop export.jsonl\n",
-      [](const Context& c) { return run_wallet_import_history(c, history); });
+  CLI::App* file =
+      add_wallet_command(wallet, parsed, "import-history",
+                         "Read what another wallet program wrote: docs/formats/wallet_history.md",
+                         "  coffer wallet import-history shop export.jsonl --dry-run\n"
+                         "  coffer wallet import-history shop export.jsonl\n",
+                         [](const Context& c) { return run_wallet_import_history(c, history); });
   add_wallet_name(*file, history.wallet);
   file->add_option("file", history.file, "lines of JSON")->required();
   file->add_flag("--dry-run", history.dry_run,

@@ -27,9 +27,9 @@ Result<> check_answer(const http::Response& answer) {
   const boost::json::value problem = boost::json::parse(answer.body, error);
   const boost::json::object* object = error ? nullptr : problem.if_object();
   const boost::json::value* detail = object ? object->if_contains("detail") : nullptr;
-  return fail(answer.status == 404 ? Code::kNotFound : Code::kConflict, "{}",
-              detail != nullptr && detail->is_string() ? std::string(detail->get_string())
-                                                       : answer.body);
+  return fail(
+      answer.status == 404 ? Code::kNotFound : Code::kConflict, "{}",
+      detail != nullptr && detail->is_string() ? std::string(detail->get_string()) : answer.body);
 }
 
 Result<bool> ask_daemon_to_rescan(const Context& context, const WalletRescan& rescan) {
@@ -77,12 +77,13 @@ Result<> print_history(const Context& context, const wallet::HistoryImported& do
     print_line(out.take());
     return finish_output();
   }
-  print(fmt::format("{}{} lines: {} transactions, {} known already, {} descriptors, {} addresses, "
-                    "{} labels, {} leases\n",
-                    dry_run ? "every line can be read; " : "", cli::with_thousands(done.lines),
-                    cli::with_thousands(done.transactions), cli::with_thousands(done.unchanged),
-                    cli::with_thousands(done.descriptors), cli::with_thousands(done.addresses),
-                    cli::with_thousands(done.labels), cli::with_thousands(done.leases)));
+  print(
+      fmt::format("{}{} lines: {} transactions, {} known already, {} descriptors, {} addresses, "
+                  "{} labels, {} leases\n",
+                  dry_run ? "every line can be read; " : "", cli::with_thousands(done.lines),
+                  cli::with_thousands(done.transactions), cli::with_thousands(done.unchanged),
+                  cli::with_thousands(done.descriptors), cli::with_thousands(done.addresses),
+                  cli::with_thousands(done.labels), cli::with_thousands(done.leases)));
   return finish_output();
 }
 
@@ -95,8 +96,8 @@ Result<> run_wallet_rescan(const Context& context, const WalletRescan& rescan) {
   const std::unique_ptr<Node> node = TRY(Node::open(context.config, options, system_clock()));
   cli::ProgressBar progress({.label = "rescanning"}, system_clock(), cli::stderr_output());
   std::optional<std::uint64_t> first;
-  const Rescanned done = TRY(node->rescan(
-      rescan.wallet, rescan.from, [&](std::uint64_t height, std::uint64_t to) {
+  const Rescanned done =
+      TRY(node->rescan(rescan.wallet, rescan.from, [&](std::uint64_t height, std::uint64_t to) {
         if (!first) first = height;
         progress.set_total(to - *first + 1);
         progress.update(height - *first + 1);
@@ -134,8 +135,7 @@ Result<> run_wallet_import_history(const Context& context, const WalletHistory& 
     if (!context.json)
       print(fmt::format("the way back: coffer db restore {} --replace\n", backup.string()));
   }
-  const auto done =
-      TRY(wallet::import_history(*session.store, wallet, history.file, options));
+  const auto done = TRY(wallet::import_history(*session.store, wallet, history.file, options));
   progress.finish();
   return print_history(context, done, false);
 }

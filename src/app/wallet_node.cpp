@@ -29,8 +29,7 @@ WalletNode::~WalletNode() {
 
 void WalletNode::start(const chainstate::ChainState& chain,
                        std::function<Result<std::unique_ptr<feed::Source>>()> open_source) {
-  thread_ = std::thread(
-      [this, &chain, open = std::move(open_source)] { run(chain, open); });
+  thread_ = std::thread([this, &chain, open = std::move(open_source)] { run(chain, open); });
 }
 
 void WalletNode::stop() {
@@ -64,9 +63,8 @@ void WalletNode::clean_leases() {
   }
 }
 
-void WalletNode::run(
-    const chainstate::ChainState& chain,
-    const std::function<Result<std::unique_ptr<feed::Source>>()>& open_source) {
+void WalletNode::run(const chainstate::ChainState& chain,
+                     const std::function<Result<std::unique_ptr<feed::Source>>()>& open_source) {
   const RescanTools tools{network_, chain, *store_, *feed_, open_source, stopping_, {}};
   while (!stopping_) {
     clean_leases();
@@ -77,9 +75,9 @@ void WalletNode::run(
       log::info("rescan", {{"wallet", wallet.name}, {"from", *wallet.rescan_next}});
       const auto done = run_rescan(tools, wallet);
       if (done) {
-        log::info("rescan done", {{"wallet", wallet.name},
-                                  {"blocks", done->blocks},
-                                  {"transactions", done->changed}});
+        log::info(
+            "rescan done",
+            {{"wallet", wallet.name}, {"blocks", done->blocks}, {"transactions", done->changed}});
       } else if (done.error().code != Code::kCancelled) {
         log::warn("rescan stopped, trying again later",
                   {{"wallet", wallet.name}, {"problem", done.error().message}});

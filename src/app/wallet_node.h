@@ -13,7 +13,7 @@ namespace coffer::app {
 
 class WalletNode {
  public:
-  // `network` with the genesis of the data directory. Errors: those of sql::Database::open and
+  // Errors: those of sql::Database::open and
   // wallet::Store::open.
   static Result<std::unique_ptr<WalletNode>> open(const Config& config,
                                                   const chain::Network& network);

@@ -12,19 +12,12 @@ Result<chain::Network> network_of(sql::Database& database, const WalletDatabase&
   sql::MigrateOptions options = wanted.migrations;
   options.identity.reset();
   const sql::MigrationStatus status = TRY(sql::migration_status(database, options));
-  if (!status.identity && !wanted.has_data && wanted.network.name == "devnet")
-    return fail(Code::kNotFound,
-                "{} holds no simulated chain yet: start 'coffer demo' first, or name a real one with "
-                "--network",
-                wanted.config.data_dir);
   if (!status.identity) return wanted.network;
   const sql::Identity& found = *status.identity;
   if (wanted.network.name != Config().network && wanted.network.name != found.network)
     return fail(Code::kConflict, "{} holds wallets of {} {}, not of {}; drop --network",
                 wanted.where.name, found.chain, found.network, wanted.network.name);
-  chain::Network network = TRY(chain::find_network(found.chain, found.network));
-  network.genesis = found.genesis;  // each simulated chain has one of its own
-  return network;
+  return chain::find_network(found.chain, found.network);
 }
 
 }  // namespace

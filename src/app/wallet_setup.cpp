@@ -80,9 +80,6 @@ Result<WalletDatabase> find_wallet_database(const Config& config) {
   wallet.options = TRY(wallet_database(wallet.config));
   wallet.where = TRY(sql::describe_location(wallet.options.location));
   wallet.network = TRY(chain::find_network(wallet.config.chain, wallet.config.network));
-  // Each simulated chain is one of its own, and only its data know which.
-  if (found) wallet.network.genesis = found->genesis;
-  wallet.has_data = found.has_value();
   wallet.migrations = wallet_migrations(wallet.network);
   return wallet;
 }

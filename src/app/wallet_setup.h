@@ -30,7 +30,6 @@ struct WalletDatabase {
   sql::DatabaseOptions options;
   sql::MigrateOptions migrations;
   sql::LocationInfo where;
-  bool has_data = false;  // the data directory says which chain it is
 };
 // Opens no SQL database. Errors: as above.
 Result<WalletDatabase> find_wallet_database(const Config& config);

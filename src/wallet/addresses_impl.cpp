@@ -49,13 +49,12 @@ Result<std::size_t> derive_to(sql::Transaction& sql, const chain::Network& netwo
 
 Result<bool> use_index(sql::Transaction& sql, const chain::Network& network, WalletId wallet,
                        std::uint64_t descriptor_id, std::uint32_t index) {
-  auto row =
-      TRY(sql.one<std::uint64_t, std::uint64_t, std::uint32_t, std::string, std::uint32_t,
-                  std::uint32_t, bool, std::uint32_t>(
-          "SELECT d.id, d.account_id, d.branch, d.descriptor, d.next_index, d.derived_to,"
-          " d.is_ranged, w.gap_limit FROM descriptors d JOIN wallets w ON w.id = d.wallet_id"
-          " WHERE d.wallet_id = $1 AND d.id = $2",
-          {wallet, descriptor_id}));
+  auto row = TRY(sql.one<std::uint64_t, std::uint64_t, std::uint32_t, std::string, std::uint32_t,
+                         std::uint32_t, bool, std::uint32_t>(
+      "SELECT d.id, d.account_id, d.branch, d.descriptor, d.next_index, d.derived_to,"
+      " d.is_ranged, w.gap_limit FROM descriptors d JOIN wallets w ON w.id = d.wallet_id"
+      " WHERE d.wallet_id = $1 AND d.id = $2",
+      {wallet, descriptor_id}));
   if (!row || !std::get<6>(*row)) return false;
   DescriptorRow found{std::get<0>(*row), std::get<1>(*row), std::get<2>(*row),
                       std::get<3>(*row), std::get<4>(*row), std::get<5>(*row)};
@@ -64,7 +63,8 @@ Result<bool> use_index(sql::Transaction& sql, const chain::Network& network, Wal
                           {wallet, descriptor_id, index + 1}));
   const std::uint64_t wanted = std::uint64_t{index} + 1 + std::get<7>(*row);
   const auto to = static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, kMaxIndex));
-  return TRY(derive_to(sql, network, wallet, found, to)) > 0;
+  return TRY(derive_to(sql, network, wallet, found, to))
+  > 0;
 }
 
 Result<std::vector<OwnedOutput>> find_owned(sql::Transaction& sql, const chain::Network& network,
@@ -77,12 +77,11 @@ Result<std::vector<OwnedOutput>> find_owned(sql::Transaction& sql, const chain::
     for (const chain::Output& output : view.outputs()) {
       const std::uint32_t index = at++;
       if (output.address.empty()) continue;
-      auto row = TRY(
-          sql.one<std::uint64_t, std::uint64_t, std::optional<std::uint64_t>,
-                  std::optional<std::uint32_t>, Bytes>(
-              "SELECT id, account_id, descriptor_id, address_index, script_pub_key FROM addresses"
-              " WHERE wallet_id = $1 AND script_hash = $2",
-              {wallet, script_hash(output.address)}));
+      auto row = TRY(sql.one<std::uint64_t, std::uint64_t, std::optional<std::uint64_t>,
+                             std::optional<std::uint32_t>, Bytes>(
+          "SELECT id, account_id, descriptor_id, address_index, script_pub_key FROM addresses"
+          " WHERE wallet_id = $1 AND script_hash = $2",
+          {wallet, script_hash(output.address)}));
       if (!row || !equal(std::get<4>(*row), output.address)) continue;
       owned.push_back({index, std::get<0>(*row), std::get<1>(*row)});
       // What is new may own an output that was passed over.

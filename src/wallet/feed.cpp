@@ -16,8 +16,8 @@ Result<bus::Position> stored_position(sql::Session& sql) {
 Result<> store_position(sql::Transaction& sql, const bus::Position& position,
                         std::int64_t tip_height) {
   const Bytes encoded = bus::encode_position(position);
-  (void)TRY(sql.execute("UPDATE sync_state SET position = $1, tip_height = $2",
-                        {encoded, tip_height}));
+  (void)TRY(
+      sql.execute("UPDATE sync_state SET position = $1, tip_height = $2", {encoded, tip_height}));
   return {};
 }
 
@@ -29,7 +29,7 @@ std::int64_t tip_height(const bus::Position& position) {
 }  // namespace
 
 Feed::Feed(Store& store, FeedOptions options, bus::Position position)
-    : store_(store), options_(options), position_(position), committed_(position) {}
+    : store_(store), options_(options), committed_(position) {}
 
 Result<std::unique_ptr<Feed>> Feed::open(Store& store, FeedOptions options) {
   auto position =
@@ -61,7 +61,7 @@ Result<> Feed::skip_to(const bus::Position& position) {
   if (!moved) return fail(std::move(moved).error());
   if (!*moved) return {};
   std::lock_guard lock(mutex_);
-  position_ = committed_ = position;
+  committed_ = position;
   return {};
 }
 
@@ -70,14 +70,16 @@ Result<> Feed::on_block(const bus::BlockApplied& block) {
   if (!held_.empty() && held_.back().below_window != block.below_window) TRY(flush());
   held_.push_back(block);
   held_bytes_ += block.block->raw.size();
-  {
-    std::lock_guard lock(mutex_);
-    position_ = block.position();
-  }
   const bool may_wait = block.below_window || block.behind > 0;
   if (may_wait && held_.size() < options_.held_blocks && held_bytes_ < options_.held_bytes)
     return {};
-  return commit();
+  Result<> done = commit();
+  if (!done) {
+    // The bus delivers this block again; those before it are still held.
+    held_bytes_ -= held_.back().block->raw.size();
+    held_.pop_back();
+  }
+  return done;
 }
 
 Result<> Feed::flush() {
@@ -94,12 +96,7 @@ Result<> Feed::commit() {
         return commit_blocks(sql, invalidated);
       },
       kWrite);
-  if (!done) {
-    // The bus delivers the last block again; those before it are still held.
-    held_bytes_ -= held_.back().block->raw.size();
-    held_.pop_back();
-    return done;
-  }
+  if (!done) return done;
   store_.counters_->invalidations += invalidated;
   std::lock_guard lock(mutex_);
   committed_ = held_.back().position();
@@ -145,7 +142,7 @@ Result<> Feed::on_rollback(const bus::RolledBack& rollback) {
   if (!undone) return undone;
   store_.counters_->invalidations += invalidated;
   std::lock_guard lock(mutex_);
-  position_ = committed_ = rollback.to;
+  committed_ = rollback.to;
   return {};
 }
 
@@ -199,16 +196,15 @@ Result<> Feed::on_tx_dropped(const bus::TxDropped& dropped) {
   {
     auto connection = TRY(store_.database().acquire());
     if (!TRY(connection.value<std::int64_t>(
-            "SELECT id FROM transactions WHERE tx_hash = $1 AND in_mempool LIMIT 1",
-            {dropped.id})))
+            "SELECT id FROM transactions WHERE tx_hash = $1 AND in_mempool LIMIT 1", {dropped.id})))
       return {};
   }
   return store_.database().run_transaction(
       [&](sql::Transaction& sql) -> Result<> {
         TRY(write_alone(sql));
-        (void)TRY(sql.execute(
-            "UPDATE transactions SET in_mempool = $2 WHERE tx_hash = $1 AND in_mempool",
-            {dropped.id, false}));
+        (void)TRY(
+            sql.execute("UPDATE transactions SET in_mempool = $2 WHERE tx_hash = $1 AND in_mempool",
+                        {dropped.id, false}));
         return {};
       },
       kWrite);

@@ -65,8 +65,7 @@ class Feed final : public bus::Consumer {
   WatchSet watch_;
   std::vector<bus::BlockApplied> held_;
   std::size_t held_bytes_ = 0;
-  mutable std::mutex mutex_;  // guards position_
-  bus::Position position_;    // with what is held
+  mutable std::mutex mutex_;  // guards committed_
   bus::Position committed_;
 };
 

@@ -102,8 +102,9 @@ class HistoryImport {
     if (text.empty()) return {};
     HistoryLine line = TRY(parse_history_line(store_.network(), text));
     if (std::holds_alternative<HistoryHeader>(line) != (done_.lines == 1))
-      return fail(Code::kInvalidInput,
-                  R"(the first line, and no other, is {{"coffer_history":1,"chain":…,"network":…}})");
+      return fail(
+          Code::kInvalidInput,
+          R"(the first line, and no other, is {{"coffer_history":1,"chain":…,"network":…}})");
     if (auto* tx = std::get_if<HistoryTx>(&line)) {
       auto decoded = TRY(decode_tx(store_.network(), tx->raw));
       waiting_.push_back({done_.lines, std::move(*tx), std::move(decoded)});
@@ -140,16 +141,16 @@ class HistoryImport {
           changed = 0;
           TRY(share_writing(sql));
           for (const Waiting& one : waiting_) {
-            const Recorded recorded = TRY_IN(
-                fmt::format("line {}", one.line),
-                store_.record_in(sql, wallet_, *one.decoded, one.tx.options));
+            const Recorded recorded =
+                TRY_IN(fmt::format("line {}", one.line),
+                       store_.record_in(sql, wallet_, *one.decoded, one.tx.options));
             changed += recorded.changed ? 1 : 0;
           }
-          (void)TRY(sql.execute(
-              "INSERT INTO history_imports (wallet_id, file_digest, lines_done)"
-              " VALUES ($1, $2, $3) ON CONFLICT (wallet_id, file_digest) DO UPDATE"
-              " SET lines_done = excluded.lines_done",
-              {wallet_, digest_, lines_done}));
+          (void)TRY(
+              sql.execute("INSERT INTO history_imports (wallet_id, file_digest, lines_done)"
+                          " VALUES ($1, $2, $3) ON CONFLICT (wallet_id, file_digest) DO UPDATE"
+                          " SET lines_done = excluded.lines_done",
+                          {wallet_, digest_, lines_done}));
           return {};
         },
         kWrite);

@@ -97,7 +97,8 @@ Result<HistoryLine> transaction(Fields& fields) {
   block.height = *height;
   const std::string hash = TRY(fields.needed("block"));
   block.hash = TRY_IN("'block'", parse_hash(hash));
-  block.time_s = static_cast<std::int64_t>(TRY(fields.number("block_time", kMaxNumber)).value_or(0));
+  block.time_s =
+      static_cast<std::int64_t>(TRY(fields.number("block_time", kMaxNumber)).value_or(0));
   block.index = static_cast<std::uint32_t>(TRY(fields.number("index", 10'000'000)).value_or(0));
   tx.options.block = block;
   tx.options.status = TxStatus::kPublished;
@@ -117,8 +118,7 @@ Result<HistoryLine> lease(Fields& fields) {
   HistoryLease lease;
   const std::string outpoint = TRY(fields.needed("lease"));
   const std::size_t mark = outpoint.find('#');
-  if (mark == std::string::npos)
-    return fail(Code::kInvalidInput, "'lease' must be TXID#INDEX");
+  if (mark == std::string::npos) return fail(Code::kInvalidInput, "'lease' must be TXID#INDEX");
   chain::Outpoint coin;
   coin.tx = TRY_IN("'lease'", parse_hash(std::string_view(outpoint).substr(0, mark)));
   const std::string index = outpoint.substr(mark + 1);
@@ -163,8 +163,9 @@ Result<HistoryLine> parse_fields(const chain::Network& network, Fields& fields) 
     line.ref = TRY(fields.needed("ref"));
     return line;
   }
-  return fail(Code::kInvalidInput,
-              "the line has none of: coffer_history, descriptor, address, script, tx, lease, label");
+  return fail(
+      Code::kInvalidInput,
+      "the line has none of: coffer_history, descriptor, address, script, tx, lease, label");
 }
 
 }  // namespace

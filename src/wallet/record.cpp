@@ -34,8 +34,8 @@ Result<> add_block(sql::Transaction& sql, const BlockRef& block) {
       "INSERT INTO blocks (block_height, header_hash, block_timestamp) VALUES ($1, $2, $3)"
       " ON CONFLICT DO NOTHING",
       {block.height, block.hash, block.time_s}));
-  const auto hash = TRY(sql.value<Hash256>(
-      "SELECT header_hash FROM blocks WHERE block_height = $1", {block.height}));
+  const auto hash = TRY(
+      sql.value<Hash256>("SELECT header_hash FROM blocks WHERE block_height = $1", {block.height}));
   if (hash && *hash == block.hash) return {};
   return fail(Code::kConflict, "another block is known at height {}", block.height);
 }
@@ -46,7 +46,8 @@ Result<Recorded> Store::record_in(sql::Transaction& sql, WalletId wallet,
                                   const chain::Block& decoded, const RecordOptions& options) {
   const TxView view{decoded, decoded.txs.front()};
   if (!options.block && !is_active(options.status))
-    return fail(Code::kInvalidInput, "a transaction is recorded as pending, published or confirmed");
+    return fail(Code::kInvalidInput,
+                "a transaction is recorded as pending, published or confirmed");
   Ledger ledger(sql, wallet);
   TRY(ledger.lock());
   const std::vector<OwnedOutput> owned = TRY(find_owned(sql, network_, wallet, view));

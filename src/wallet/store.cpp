@@ -31,9 +31,10 @@ Result<> check_name(std::string_view name) {
                       return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
                     });
   if (good && name.front() != '.') return {};
-  return fail(Code::kInvalidInput,
-              "the name of a wallet has 1 to 100 letters, digits, '-', '_' and '.', and starts with "
-              "neither '-' nor '.'");
+  return fail(
+      Code::kInvalidInput,
+      "the name of a wallet has 1 to 100 letters, digits, '-', '_' and '.', and starts with "
+      "neither '-' nor '.'");
 }
 
 }  // namespace
@@ -135,12 +136,13 @@ Result<WalletInfo> Store::find(std::string_view name) const {
 
 Result<Page<WalletInfo>> Store::list(const PageOptions& page) const {
   TRY(check_page(page));
-  const std::int64_t after = TRY(number_cursor(page.cursor)).value_or(0);
+  const std::int64_t after = TRY(number_cursor(page.cursor))
+  .value_or(0);
   auto connection = TRY(database_.acquire());
   Page<WalletInfo> answer;
-  answer.items = TRY(wallet_rows(
-      connection, "id IN (SELECT id FROM wallets WHERE id > $1 ORDER BY id LIMIT $2)",
-      {after, page.count + 1}));
+  answer.items = TRY(
+      wallet_rows(connection, "id IN (SELECT id FROM wallets WHERE id > $1 ORDER BY id LIMIT $2)",
+                  {after, page.count + 1}));
   if (answer.items.size() > page.count) {
     answer.items.resize(page.count);
     answer.cursor = std::to_string(answer.items.back().id.value);
@@ -179,10 +181,10 @@ Result<> Store::set_label(WalletId wallet, std::string_view kind, std::string_vi
                           {wallet, kind, ref}));
           return {};
         }
-        (void)TRY(sql.execute(
-            "INSERT INTO labels (wallet_id, kind, ref, label) VALUES ($1, $2, $3, $4)"
-            " ON CONFLICT (wallet_id, kind, ref) DO UPDATE SET label = excluded.label",
-            {wallet, kind, ref, label}));
+        (void)TRY(
+            sql.execute("INSERT INTO labels (wallet_id, kind, ref, label) VALUES ($1, $2, $3, $4)"
+                        " ON CONFLICT (wallet_id, kind, ref) DO UPDATE SET label = excluded.label",
+                        {wallet, kind, ref, label}));
         return {};
       },
       kWrite);

@@ -31,8 +31,8 @@ class WatchSet {
   void add_outpoint(const chain::Outpoint& outpoint);
 
   // Reads what is new since the last time: all scripts, the outpoints of unspent coins and those
-  // that unconfirmed transactions name. Call it where nobody else writes, before writing. Cost: what
-  // is new; three look-ups if nothing is.
+  // that unconfirmed transactions name. Call it where nobody else writes, before writing. Cost:
+  // what is new; three look-ups if nothing is.
   Result<> refresh(sql::Transaction& sql);
   // Whether refresh() would find something. Cost: one statement.
   Result<bool> is_stale(sql::Session& sql) const;
