@@ -90,37 +90,41 @@ class Case {
   }
 
   Result<> balance() {
-    const Times ours = TRY(timed(kRounds, [&](int i) -> Result<> {
+    auto ours_timed = timed(kRounds, [&](int i) -> Result<> {
       (void)TRY(store_->balance(any(i)));
       return {};
-    }));
-    const Times bare = TRY(timed(kRounds, [&](int i) -> Result<> {
+    });
+    const Times ours = TRY(std::move(ours_timed));
+    auto bare_timed = timed(kRounds, [&](int i) -> Result<> {
       auto connection = TRY(database_->acquire());
       sql::Rows rows = TRY(connection.query(
           "SELECT kind, coins, amount FROM balance_summary WHERE wallet_id = $1 AND address_id = 0",
           {any(i)}));
       while (TRY(rows.next())) (void)TRY(rows.get<std::int64_t>(2));
       return {};
-    }));
+    });
+    const Times bare = TRY(std::move(bare_timed));
     add("balance", ours, bare, "read of the summary");
-    const Times naive = TRY(timed(1, [&](int i) -> Result<> {
+    auto naive_timed = timed(1, [&](int i) -> Result<> {
       auto connection = TRY(database_->acquire());
       (void)TRY(connection.value<std::int64_t>(
           "SELECT CAST(coalesce(sum(amount), 0) AS BIGINT) FROM spendable_utxos"
           " WHERE wallet_id = $1",
           {any(i)}));
       return {};
-    }));
+    });
+    const Times naive = TRY(std::move(naive_timed));
     add("summing the coins instead", shown(naive.median_us), "what the summary saves");
     return {};
   }
 
   Result<> page() {
-    const Times ours = TRY(timed(kRounds, [&](int i) -> Result<> {
+    auto ours_timed = timed(kRounds, [&](int i) -> Result<> {
       (void)TRY(store_->coins(any(i), {}));
       return {};
-    }));
-    const Times bare = TRY(timed(kRounds, [&](int i) -> Result<> {
+    });
+    const Times ours = TRY(std::move(ours_timed));
+    auto bare_timed = timed(kRounds, [&](int i) -> Result<> {
       auto connection = TRY(database_->acquire());
       sql::Rows rows = TRY(
           connection.query("SELECT id, tx_id, output_index, amount FROM utxos WHERE wallet_id = $1"
@@ -128,7 +132,8 @@ class Case {
                            {any(i)}));
       while (TRY(rows.next())) (void)TRY(rows.get<std::int64_t>(3));
       return {};
-    }));
+    });
+    const Times bare = TRY(std::move(bare_timed));
     add("first page of 100 coins", ours, bare, "read of 101 rows");
     return {};
   }
@@ -147,14 +152,15 @@ class Case {
     lock.fill(7);
     const auto few = std::min<std::uint64_t>(
         kWrites, std::max<std::uint64_t>(1, load_.coins / load_.wallets / 2));
-    const Times ours = TRY(timed(static_cast<int>(few), [&](int i) -> Result<> {
+    auto ours_timed = timed(static_cast<int>(few), [&](int i) -> Result<> {
       const chain::Outpoint coin = unspent(static_cast<std::uint64_t>(i));
       (void)TRY(store_->lease(wallet::WalletId(1), {{coin}, lock, 60'000}));
       return {};
-    }));
+    });
+    const Times ours = TRY(std::move(ours_timed));
     (void)TRY(store_->release_all(wallet::WalletId(1), lock));
     const auto id = TRY(coin_id());
-    const Times bare = TRY(timed(static_cast<int>(few), [&](int) -> Result<> {
+    auto bare_timed = timed(static_cast<int>(few), [&](int) -> Result<> {
       return database_->run_transaction([&](sql::Transaction& sql) -> Result<> {
         (void)TRY(
             sql.execute("INSERT INTO utxo_leases (wallet_id, utxo_id, external_lock_id, expires_at)"
@@ -163,7 +169,8 @@ class Case {
                         {id, lock}));
         return {};
       });
-    }));
+    });
+    const Times bare = TRY(std::move(bare_timed));
     add("lease of one coin", ours, bare, "upsert, durable");
     return {};
   }
@@ -195,13 +202,14 @@ class Case {
   Result<> insert() {
     const auto few = std::min<std::uint64_t>(
         kWrites, std::max<std::uint64_t>(1, load_.coins / load_.wallets / 2));
-    const Times ours = TRY(timed(static_cast<int>(few), [&](int i) -> Result<> {
+    auto ours_timed = timed(static_cast<int>(few), [&](int i) -> Result<> {
       const auto nonce = static_cast<std::uint32_t>(i);
       (void)TRY(store_->record(wallet::WalletId(1), payment(unspent(nonce), nonce), {}));
       return {};
-    }));
+    });
+    const Times ours = TRY(std::move(ours_timed));
     std::uint64_t next = 1ull << 40;
-    const Times bare = TRY(timed(static_cast<int>(few), [&](int) -> Result<> {
+    auto bare_timed = timed(static_cast<int>(few), [&](int) -> Result<> {
       ++next;
       return database_->run_transaction([&](sql::Transaction& sql) -> Result<> {
         const Hash256 hash = bench_txid(next);
@@ -221,7 +229,8 @@ class Case {
             {next}));
         return {};
       });
-    }));
+    });
+    const Times bare = TRY(std::move(bare_timed));
     add("record of a payment", ours, bare, "four inserts, durable");
     return {};
   }
@@ -230,7 +239,7 @@ class Case {
     const auto feed = TRY(wallet::Feed::open(*store_));
     const std::uint64_t height = feed->position().height() - blocks;
     // The least that it takes: the rows alone, without triggers' care for coinbases and balances.
-    const Times bare = TRY(timed(1, [&](int) -> Result<> {
+    auto bare_timed = timed(1, [&](int) -> Result<> {
       auto connection = TRY(database_->acquire(sql::Access::kWrite));
       sql::Transaction sql = TRY(connection.begin());
       (void)TRY(
@@ -239,7 +248,8 @@ class Case {
                       {height}));
       sql.rollback();
       return {};
-    }));
+    });
+    const Times bare = TRY(std::move(bare_timed));
     Hash256 hash{};
     {
       auto connection = TRY(database_->acquire());
@@ -248,7 +258,8 @@ class Case {
       hash = found.value_or(Hash256{});
     }
     const auto to = bus::Position::after(Ordinal(height - 1), {Slot(height - 1), hash});
-    const Times ours = TRY(timed(1, [&](int) { return feed->on_rollback({to}); }));
+    auto ours_timed = timed(1, [&](int) { return feed->on_rollback({to}); });
+    const Times ours = TRY(std::move(ours_timed));
     add(fmt::format("rollback of {} blocks", blocks), ours, bare, "update of the rows");
     return {};
   }

@@ -50,7 +50,7 @@ class Loader {
   }
 
   Result<> wallets() {
-    TRY(rows(
+    Result<> made = rows(
         "wallets",
         std::array<std::string_view, 5>{"id", "name", "birthday_height", "gap_limit", "created_at"},
         [&](sql::Batch& batch) -> Result<> {
@@ -59,12 +59,15 @@ class Loader {
             TRY(batch.add({w, name, 0, 20, 0}));
           }
           return {};
-        }));
-    TRY(rows("accounts", std::array<std::string_view, 3>{"wallet_id", "id", "name"},
-             [&](sql::Batch& batch) -> Result<> {
-               for (std::uint64_t w = 1; w <= load_.wallets; ++w) TRY(batch.add({w, w, "default"}));
-               return {};
-             }));
+        });
+    if (!made) return made;
+    Result<> accounts = rows("accounts", std::array<std::string_view, 3>{"wallet_id", "id", "name"},
+                             [&](sql::Batch& batch) -> Result<> {
+                               for (std::uint64_t w = 1; w <= load_.wallets; ++w)
+                                 TRY(batch.add({w, w, "default"}));
+                               return {};
+                             });
+    if (!accounts) return accounts;
     return rows("addresses",
                 std::array<std::string_view, 6>{"wallet_id", "id", "account_id", "script_type",
                                                 "script_pub_key", "script_hash"},
@@ -79,13 +82,14 @@ class Loader {
   }
 
   Result<> blocks() {
-    TRY(rows("blocks",
-             std::array<std::string_view, 3>{"block_height", "header_hash", "block_timestamp"},
-             [&](sql::Batch& batch) -> Result<> {
-               for (std::uint64_t h = 0; h < kBenchBlocks; ++h)
-                 TRY(batch.add({h, numbered(3, h), 1'600'000'000 + 600 * h}));
-               return {};
-             }));
+    Result<> heights = rows(
+        "blocks", std::array<std::string_view, 3>{"block_height", "header_hash", "block_timestamp"},
+        [&](sql::Batch& batch) -> Result<> {
+          for (std::uint64_t h = 0; h < kBenchBlocks; ++h)
+            TRY(batch.add({h, numbered(3, h), 1'600'000'000 + 600 * h}));
+          return {};
+        });
+    if (!heights) return heights;
     return store_.database().run_transaction([&](sql::Transaction& sql) -> Result<> {
       const auto top = bus::Position::after(
           Ordinal(kBenchBlocks - 1), {Slot(kBenchBlocks - 1), numbered(3, kBenchBlocks - 1)});
@@ -99,7 +103,7 @@ class Loader {
     constexpr std::array<std::string_view, 8> kColumns = {"wallet_id",     "id",          "tx_hash",
                                                           "block_height",  "block_index", "status",
                                                           "received_time", "changed_at"};
-    TRY(rows("transactions", kColumns, [&](sql::Batch& batch) -> Result<> {
+    Result<> listed = rows("transactions", kColumns, [&](sql::Batch& batch) -> Result<> {
       for (std::uint64_t i = 0; i < funding_; ++i)
         TRY(batch.add(
             {wallet_of(i), i + 1, bench_txid(i), height_of(i, funding_), i, "published", 0, 0}));
@@ -107,7 +111,8 @@ class Loader {
         TRY(batch.add({wallet_of(i), funding_ + i + 1, numbered(2, i), height_of(i, funding_),
                        funding_ + i, "published", 0, 0}));
       return {};
-    }));
+    });
+    if (!listed) return listed;
     const Bytes raw(150, 0x5a);
     return rows("tx_raw", std::array<std::string_view, 3>{"wallet_id", "tx_id", "raw_tx"},
                 [&](sql::Batch& batch) -> Result<> {

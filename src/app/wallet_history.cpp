@@ -94,7 +94,8 @@ Result<> run_wallet_rescan(const Context& context, const WalletRescan& rescan) {
   NodeOptions options;
   options.one_shot = true;
   const std::unique_ptr<Node> node = TRY(Node::open(context.config, options, system_clock()));
-  cli::ProgressBar progress({.label = "rescanning"}, system_clock(), cli::stderr_output());
+  cli::ProgressBar progress({.label = "rescanning", .total = {}}, system_clock(),
+                            cli::stderr_output());
   std::optional<std::uint64_t> first;
   const Rescanned done =
       TRY(node->rescan(rescan.wallet, rescan.from, [&](std::uint64_t height, std::uint64_t to) {
@@ -117,7 +118,7 @@ Result<> run_wallet_rescan(const Context& context, const WalletRescan& rescan) {
 Result<> run_wallet_import_history(const Context& context, const WalletHistory& history) {
   const WalletSession session = TRY(WalletSession::open(context.config));
   const wallet::WalletId wallet = TRY(session.find(history.wallet));
-  cli::ProgressBar progress({.label = "importing", .unit = "lines"}, system_clock(),
+  cli::ProgressBar progress({.label = "importing", .unit = "lines", .total = {}}, system_clock(),
                             cli::stderr_output());
   wallet::HistoryImportOptions options;
   options.progress = [&](std::uint64_t lines) {
