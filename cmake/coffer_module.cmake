@@ -65,9 +65,10 @@ function(coffer_module name)
   endif()
 endfunction()
 
-# coffer_test(program SOURCES … [DEPS module…]): a GoogleTest program whose every test is a ctest test.
+# coffer_test(program SOURCES … [DEPS module…]): a GoogleTest program whose every test is a ctest test. WHOLE: the program is one ctest test,
+# because its tests share a server that takes longer to start than they do.
 function(coffer_test program)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "WHOLE" "TIMEOUT" "SOURCES;DEPS;LINK" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
@@ -76,6 +77,11 @@ function(coffer_test program)
   list(TRANSFORM ARG_DEPS PREPEND coffer_)
   target_link_libraries(${program} PRIVATE ${ARG_DEPS} ${ARG_LINK} ${RAPIDCHECK_LIBRARY} GTest::gtest GTest::gmock
     GTest::gtest_main)
+  if(ARG_WHOLE)
+    add_test(NAME ${program} COMMAND ${program} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(${program} PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+    return()
+  endif()
   gtest_discover_tests(${program} DISCOVERY_TIMEOUT 60 DISCOVERY_MODE PRE_TEST
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} PROPERTIES TIMEOUT ${ARG_TIMEOUT})
 endfunction()

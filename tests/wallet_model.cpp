@@ -172,6 +172,7 @@ bool ModelWallet::invalidate(const std::vector<Loser>& losers,
 }
 
 bool ModelWallet::concerns(const MadeTx& tx) const {
+  if (pruned.contains(tx.id)) return true;
   for (const Pay& pay : tx.outputs)
     if (scripts.contains(pay.script)) return true;
   for (const chain::Outpoint& input : tx.inputs) {

@@ -95,7 +95,7 @@ void add_of_one(RouteTable& table, const std::shared_ptr<const WalletRoutes>& ro
 void add_rescan(RouteTable& table, const std::shared_ptr<const WalletRoutes>& routes) {
   table.add({.method = Method::kPost,
              .pattern = std::string(kRoot) + "/{name}/rescan",
-             .summary = "Look at old blocks again, in the background; the wallet shows how far it is",
+             .summary = "Look at old blocks again, in the background; the wallet tells how far",
              .scope = Scope::kPrivate,
              .parameters = {{"name", In::kPath, "the wallet's name"}},
              .response_schema = "Wallet",

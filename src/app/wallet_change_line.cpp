@@ -101,8 +101,7 @@ void add_histories(CLI::App& wallet, Parsed& parsed) {
       wallet, parsed, "rescan", "Look at old blocks again, for coins of what was imported later",
       "  coffer wallet rescan shop --from 800000\n"
       "  coffer wallet rescan shop --source rpc:http://user:password@127.0.0.1:8332\n",
-      [](const Context& c) { return run_wallet_rescan(c, rescan); });
-  add_settings(*again, parsed, {"source", "devnet.", "genesis"});
+      [](const Context& c) { return run_wallet_rescan(c, rescan); }, {"source", "devnet."});
   add_wallet_name(*again, rescan.wallet);
   again->add_option("--from", rescan.from, "the first height (default: the wallet's birthday)")
       ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{0x7fffffff}))

@@ -237,9 +237,12 @@ void add_wallets(CLI::App& wallet, Parsed& parsed) {
 
 CLI::App* add_wallet_command(CLI::App& parent, Parsed& parsed, const char* name, const char* help,
                              std::string_view lines,
-                             std::function<Result<>(const Context&)> action) {
+                             std::function<Result<>(const Context&)> action,
+                             const std::vector<std::string_view>& more_settings) {
   CLI::App* command = parent.add_subcommand(name, help);
-  add_settings(*command, parsed, kWalletSettings);
+  std::vector<std::string_view> settings = kWalletSettings;
+  settings.insert(settings.end(), more_settings.begin(), more_settings.end());
+  add_settings(*command, parsed, settings);
   command->footer(examples(lines));
   command->callback([&parsed, action = std::move(action)] { parsed.action = action; });
   return command;

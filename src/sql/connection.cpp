@@ -100,7 +100,7 @@ Dialect Session::dialect() const {
 }
 
 Result<Rows> Session::query(std::string_view sql, Params params) {
-  TRY(driver_->ready());
+  TRY(driver_->ready(sql));
   TRY(check(params));
   return Rows(TRY(driver_->query(sql, params)));
 }
@@ -152,24 +152,24 @@ Transaction::~Transaction() {
 }
 
 Result<Rows> Transaction::stream(std::string_view sql, Params params) {
-  TRY(driver_->ready());
+  TRY(driver_->ready(sql));
   TRY(check(params));
   return Rows(TRY(driver_->stream(sql, params)));
 }
 
 Result<std::int64_t> Transaction::execute(std::string_view sql, Params params) {
-  TRY(driver_->ready());
+  TRY(driver_->ready(sql));
   TRY(check(params));
   return driver_->execute(sql, params);
 }
 
 Result<> Transaction::script(std::string_view sql) {
-  TRY(driver_->ready());
+  TRY(driver_->ready(sql));
   return driver_->script(sql);
 }
 
 Result<Batch> Transaction::batch(std::string_view sql) {
-  TRY(driver_->ready());
+  TRY(driver_->ready(sql));
   return Batch(driver_, TRY(driver_->batch(sql)));
 }
 

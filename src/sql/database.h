@@ -33,6 +33,8 @@ struct DatabaseOptions {
   // Between attempts. The seed makes the pauses repeatable; 0 takes one from the system.
   std::uint64_t seed = 0;
   std::function<void(std::int64_t ms)> pause;  // sleeps unless given
+  // Hears the text of every statement before it is run, on the thread that runs it. For tests.
+  std::function<void(std::string_view sql)> on_statement;
 };
 
 class Database {

@@ -12,6 +12,12 @@ Result<> Driver::ready() const {
   return {};
 }
 
+Result<> Driver::ready(std::string_view sql) const {
+  TRY(ready());
+  if (on_statement_) on_statement_(sql);
+  return {};
+}
+
 Result<> Driver::begin_transaction(const TransactionOptions& options) {
   CHECK(!in_transaction_);
   trouble_ = Trouble::kNone;
@@ -44,8 +50,10 @@ std::unexpected<Error> Driver::failed(Failure failure) {
 
 Result<std::unique_ptr<Driver>> open_driver(const Location& location,
                                             const DatabaseOptions& options, Access access) {
-  return location.dialect == Dialect::kSqlite ? open_sqlite(location, options, access)
-                                              : open_postgres(location, options);
+  auto driver = TRY(location.dialect == Dialect::kSqlite ? open_sqlite(location, options, access)
+                                                         : open_postgres(location, options));
+  driver->tell_statements(options.on_statement);
+  return driver;
 }
 
 std::string one_line(std::string_view text) {

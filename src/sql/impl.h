@@ -60,6 +60,7 @@ class Driver {
 
   // Before a statement: may there be one now?
   Result<> ready() const;
+  Result<> ready(std::string_view sql) const;
   Result<> begin_transaction(const TransactionOptions& options);
   Result<> commit_transaction();
   void rollback_transaction();
@@ -70,8 +71,12 @@ class Driver {
   std::unexpected<Error> failed(Failure failure);
   // A batch has the connection to itself until it is over.
   void set_batch_open(bool open) { batch_open_ = open; }
+  void tell_statements(std::function<void(std::string_view sql)> to) {
+    on_statement_ = std::move(to);
+  }
 
  private:
+  std::function<void(std::string_view sql)> on_statement_;
   bool in_transaction_ = false;
   Trouble trouble_ = Trouble::kNone;
   Error failure_;

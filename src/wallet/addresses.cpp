@@ -32,6 +32,8 @@ constexpr std::string_view kAddressQuery =
     "   AND u.address_id = a.id) THEN 1 ELSE 0 END"
     " FROM addresses a JOIN accounts c ON c.wallet_id = a.wallet_id AND c.id = a.account_id ";
 
+constexpr std::uint32_t kMaxPassedOver = 10'000;
+
 // The row of a descriptor, new or known.
 struct Added {
   DescriptorRow row;
@@ -65,10 +67,49 @@ Result<Added> add_descriptor_row(sql::Transaction& sql, WalletId wallet, std::ui
   return Added{{*id, account, branch, text, next_index, 0}, true};
 }
 
+// Addresses that were imported by themselves and belong to a descriptor now may be in use already.
+Result<> use_known(sql::Transaction& sql, const chain::Network& network, WalletId wallet,
+                   std::uint64_t descriptor_id) {
+  for (bool more = true; more;) {
+    const auto last = TRY(sql.value<std::optional<std::uint32_t>>(
+        "SELECT max(a.address_index) FROM addresses a WHERE a.wallet_id = $1"
+        " AND a.descriptor_id = $2 AND (a.given_out_at IS NOT NULL OR EXISTS ("
+        "   SELECT 1 FROM utxos u WHERE u.wallet_id = a.wallet_id AND u.address_id = a.id))",
+        {wallet, descriptor_id}));
+    if (!last || !*last) return {};
+    more = TRY(use_index(sql, network, wallet, descriptor_id, **last));
+  }
+  return {};
+}
+
 }  // namespace
 
-Result<Imported> Store::add_descriptors(WalletId wallet, std::span<const Descriptor> alternatives,
+Result<Imported> Store::add_descriptors(sql::Transaction& sql, WalletId wallet,
+                                        std::span<const Descriptor> alternatives,
                                         const ImportOptions& options) {
+  const std::uint64_t account = TRY(account_id(sql, wallet, options.account));
+  const auto gap =
+      TRY(sql.value<std::uint32_t>("SELECT gap_limit FROM wallets WHERE id = $1", {wallet}));
+  Imported imported;
+  for (std::size_t i = 0; i < alternatives.size(); ++i) {
+    const std::uint32_t branch = options.internal || i == 1 ? 1 : 0;
+    const bool ranged = alternatives[i].is_ranged();
+    const std::uint32_t next = ranged ? options.next_index.value_or(0) : 0;
+    Added added = TRY(add_descriptor_row(sql, wallet, account, alternatives[i], branch, next));
+    imported.descriptors += added.is_new ? 1 : 0;
+    const std::uint64_t wanted = std::max<std::uint64_t>(std::uint64_t{added.row.next_index} + *gap,
+                                                         options.watch_to.value_or(0));
+    const std::uint64_t to = ranged ? std::min<std::uint64_t>(wanted, kMaxIndex) : 1;
+    imported.addresses +=
+        TRY(derive_to(sql, network_, wallet, added.row, static_cast<std::uint32_t>(to)));
+    if (ranged) TRY(use_known(sql, network_, wallet, added.row.id));
+  }
+  return imported;
+}
+
+Result<Imported> Store::import_descriptor(WalletId wallet, std::string_view text,
+                                          const ImportOptions& options) {
+  const std::vector<Descriptor> alternatives = TRY(parse_descriptors(network_, text));
   if (alternatives.size() > 2)
     return fail(Code::kInvalidInput,
                 "a wallet takes receiving and change addresses: at most two alternatives, not {}",
@@ -79,46 +120,29 @@ Result<Imported> Store::add_descriptors(WalletId wallet, std::span<const Descrip
       [&](sql::Transaction& sql) -> Result<Imported> {
         TRY(share_writing(sql));
         TRY(Ledger(sql, wallet).lock());
-        const std::uint64_t account = TRY(account_id(sql, wallet, options.account));
-        const auto gap =
-            TRY(sql.value<std::uint32_t>("SELECT gap_limit FROM wallets WHERE id = $1", {wallet}));
-        Imported imported;
-        for (std::size_t i = 0; i < alternatives.size(); ++i) {
-          const std::uint32_t branch = options.internal || i == 1 ? 1 : 0;
-          const bool ranged = alternatives[i].is_ranged();
-          const std::uint32_t next = ranged ? options.next_index.value_or(0) : 0;
-          Added added =
-              TRY(add_descriptor_row(sql, wallet, account, alternatives[i], branch, next));
-          imported.descriptors += added.is_new ? 1 : 0;
-          const std::uint64_t wanted = std::max<std::uint64_t>(
-              std::uint64_t{added.row.next_index} + *gap, options.watch_to.value_or(0));
-          const std::uint64_t to = ranged ? std::min<std::uint64_t>(wanted, kMaxIndex) : 1;
-          imported.addresses +=
-              TRY(derive_to(sql, network_, wallet, added.row, static_cast<std::uint32_t>(to)));
-        }
-        return imported;
+        return add_descriptors(sql, wallet, alternatives, options);
       },
       kWrite);
 }
 
-Result<Imported> Store::import_descriptor(WalletId wallet, std::string_view text,
-                                          const ImportOptions& options) {
-  const std::vector<Descriptor> alternatives = TRY(parse_descriptors(network_, text));
-  return add_descriptors(wallet, alternatives, options);
-}
-
 Result<Imported> Store::import_core(WalletId wallet, const CoreExport& core) {
-  Imported sum;
-  for (const CoreDescriptor& entry : core.descriptors) {
-    ImportOptions options;
-    options.internal = entry.internal;
-    options.next_index = entry.next_index;
-    if (entry.range) options.watch_to = entry.range->last + 1;
-    const Imported one = TRY(add_descriptors(wallet, {&entry.descriptor, 1}, options));
-    sum.descriptors += one.descriptors;
-    sum.addresses += one.addresses;
-  }
-  return sum;
+  return database_.run_transaction(
+      [&](sql::Transaction& sql) -> Result<Imported> {
+        TRY(share_writing(sql));
+        TRY(Ledger(sql, wallet).lock());
+        Imported sum;
+        for (const CoreDescriptor& entry : core.descriptors) {
+          ImportOptions options;
+          options.internal = entry.internal;
+          options.next_index = entry.next_index;
+          if (entry.range) options.watch_to = std::min(entry.range->last, kMaxIndex - 1) + 1;
+          const Imported one = TRY(add_descriptors(sql, wallet, {&entry.descriptor, 1}, options));
+          sum.descriptors += one.descriptors;
+          sum.addresses += one.addresses;
+        }
+        return sum;
+      },
+      kWrite);
 }
 
 Result<Imported> Store::import_script(WalletId wallet, ByteView script,
@@ -156,23 +180,24 @@ Result<AddressInfo> Store::new_address(WalletId wallet, std::string_view account
       return fail(Code::kNotFound,
                   "account {} has no ranged descriptor for {} addresses; import one first", account,
                   internal ? "change" : "receiving");
-    const auto [id, index] = *descriptor;
-    if (index >= kMaxIndex) return fail(Code::kTooLarge, "the descriptor has no more addresses");
-    (void)TRY(use_index(sql, network_, wallet, id, index));
-    (void)TRY(
-        sql.execute("UPDATE addresses SET given_out_at = coffer_now() WHERE wallet_id = $1"
-                    " AND descriptor_id = $2 AND address_index = $3",
-                    {wallet, id, index}));
-    // combo has several scripts; the newest kind is the one to show.
-    sql::Rows rows = TRY(sql.query(std::string(kAddressQuery) +
-                                       "WHERE a.wallet_id = $1 AND a.descriptor_id = $2"
-                                       " AND a.address_index = $3 ORDER BY a.script_type = 'p2wpkh'"
-                                       " DESC, a.id LIMIT 1",
-                                   {wallet, id, index}));
-    if (!TRY(rows.next()))
-      return fail(Code::kConflict,
-                  "the next address belongs to this wallet by another descriptor; ask again");
-    return read_address(network_, rows);
+    const auto [id, first] = *descriptor;
+    // What belongs to this wallet by another descriptor is passed over.
+    for (std::uint32_t index = first; index < kMaxIndex && index - first < kMaxPassedOver;
+         ++index) {
+      (void)TRY(use_index(sql, network_, wallet, id, index));
+      (void)TRY(
+          sql.execute("UPDATE addresses SET given_out_at = coffer_now() WHERE wallet_id = $1"
+                      " AND descriptor_id = $2 AND address_index = $3",
+                      {wallet, id, index}));
+      // combo has several scripts; the newest kind is the one to show.
+      sql::Rows rows = TRY(sql.query(std::string(kAddressQuery) +
+                                         "WHERE a.wallet_id = $1 AND a.descriptor_id = $2"
+                                         " AND a.address_index = $3 ORDER BY"
+                                         " a.script_type = 'p2wpkh' DESC, a.id LIMIT 1",
+                                     {wallet, id, index}));
+      if (TRY(rows.next())) return read_address(network_, rows);
+    }
+    return fail(Code::kTooLarge, "the descriptor has no more addresses of its own");
   });
 }
 

@@ -31,7 +31,11 @@ Result<std::size_t> derive_to(sql::Transaction& sql, const chain::Network& netwo
   auto batch = TRY(sql.batch(
       "INSERT INTO addresses (wallet_id, account_id, descriptor_id, branch, address_index,"
       " script_type, script_pub_key, script_hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
-      " ON CONFLICT (wallet_id, script_hash) DO NOTHING"));
+      // One that was imported by itself belongs to the descriptor now: a payment to it moves the
+      // gap.
+      " ON CONFLICT (wallet_id, script_hash) DO UPDATE SET descriptor_id = excluded.descriptor_id,"
+      " branch = excluded.branch, address_index = excluded.address_index"
+      " WHERE addresses.descriptor_id IS NULL AND addresses.account_id = excluded.account_id"));
   for (std::uint32_t index = row.derived_to; index < to; ++index) {
     const std::vector<Bytes> scripts = TRY(descriptor.derive(index));
     for (const Bytes& script : scripts) {

@@ -97,6 +97,7 @@ Result<> Feed::commit() {
       },
       kWrite);
   if (!done) return done;
+  watch_.keep();
   store_.counters_->invalidations += invalidated;
   std::lock_guard lock(mutex_);
   committed_ = held_.back().position();
@@ -107,24 +108,35 @@ Result<> Feed::commit() {
 
 Result<> Feed::commit_blocks(sql::Transaction& sql, std::uint64_t& invalidated) {
   TRY(write_alone(sql));
+  watch_.start();
   TRY(watch_.refresh(sql));
   // Whoever shares the database may have been faster (E3).
   const bus::Position stored = TRY(stored_position(sql));
+  // Blocks that persons named before there was a chain to ask: it says itself what is in it (E1).
+  if (stored.at_origin) invalidated += TRY(disconnect(sql, -1));
   bus::Position at = stored;
   for (const bus::BlockApplied& held : held_) {
     const chain::Block& block = *held.block;
-    if (held.position().height() <= stored.height()) continue;
-    if (held.position().height() != at.height() + 1 ||
-        (!at.at_origin && block.prev != at.point.hash))
+    const std::uint64_t height = held.position().height();
+    if (height < stored.height() || held.position() == stored) continue;
+    if (height != at.height() + 1 || (!at.at_origin && block.prev != at.point.hash))
       return fail(Error{Code::kUnavailable, true,
                         fmt::format("the wallets stand at height {} on another branch: does "
                                     "another process feed them?",
                                     tip_height(at))});
-    (void)TRY(apply(sql, block, std::nullopt, invalidated));
+    const std::uint64_t changed = TRY(apply(sql, block, std::nullopt, invalidated));
+    TRY(keep_statistics(sql, changed));
     at = held.position();
   }
   if (at == stored) return {};
   return store_position(sql, at, tip_height(at));
+}
+
+Result<> Feed::keep_statistics(sql::Transaction& sql, std::uint64_t changed) {
+  changed_ += changed;
+  if (sql.dialect() == sql::Dialect::kSqlite || changed_ < look_again_at_) return {};
+  look_again_at_ = 2 * changed_;
+  return sql.script("ANALYZE transactions, tx_inputs, utxos, addresses, blocks");
 }
 
 Result<> Feed::on_rollback(const bus::RolledBack& rollback) {
@@ -159,6 +171,7 @@ Result<> Feed::on_tx_seen(const bus::TxSeen& seen) {
   auto found_hits = store_.database().run_transaction(
       [&](sql::Transaction& sql) -> Result<std::vector<Hit>> {
         TRY(write_alone(sql));
+        watch_.start();
         TRY(watch_.refresh(sql));
         std::vector<Hit> found;
         for (bool extended = true; extended;) {
@@ -169,6 +182,7 @@ Result<> Feed::on_tx_seen(const bus::TxSeen& seen) {
       },
       kWrite);
   const std::vector<Hit> hits = TRY(std::move(found_hits));
+  watch_.keep();
   for (const Hit& hit : hits) {
     // Each wallet by itself: what one cannot take does not keep it from the others.
     auto recorded = store_.database().run_transaction(

@@ -54,6 +54,10 @@ class Feed final : public bus::Consumer {
   // The transactions of a block that concern somebody, into their wallets.
   Result<std::uint64_t> apply(sql::Transaction& sql, const chain::Block& block,
                               std::optional<WalletId> only, std::uint64_t& invalidated);
+  // PostgreSQL plans by what it knows of its tables, and of new ones it knows nothing until it
+  // looks at them by itself, a minute later: the first blocks would read a whole wallet for every
+  // row.
+  Result<> keep_statistics(sql::Transaction& sql, std::uint64_t changed);
   Result<std::vector<Hit>> owners(sql::Transaction& sql, const TxView& view, bool& extended);
   Result<> add_block_row(sql::Transaction& sql, const chain::Block& block, bool may_disconnect);
   Result<std::uint64_t> disconnect(sql::Transaction& sql, std::int64_t to_height);
@@ -63,6 +67,7 @@ class Feed final : public bus::Consumer {
   const FeedOptions options_;
   std::mutex writing_;  // the bus's thread, or a rescan
   WatchSet watch_;
+  std::uint64_t changed_ = 0, look_again_at_ = 100;  // keep_statistics()
   std::vector<bus::BlockApplied> held_;
   std::size_t held_bytes_ = 0;
   mutable std::mutex mutex_;  // guards committed_

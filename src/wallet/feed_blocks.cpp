@@ -148,6 +148,7 @@ Result<std::uint64_t> Feed::rescan_block(WalletId wallet, const chain::Block& bl
   auto changed = store_.database().run_transaction(
       [&](sql::Transaction& sql) -> Result<std::uint64_t> {
         TRY(write_alone(sql));
+        watch_.start();
         TRY(watch_.refresh(sql));
         const auto tip = TRY(sql.value<std::int64_t>("SELECT tip_height FROM sync_state"));
         if (!tip || static_cast<std::int64_t>(block.number.value) > *tip)
@@ -156,7 +157,9 @@ Result<std::uint64_t> Feed::rescan_block(WalletId wallet, const chain::Block& bl
         return apply(sql, block, wallet, invalidated);
       },
       kWrite);
-  if (changed) store_.counters_->invalidations += invalidated;
+  if (!changed) return changed;
+  watch_.keep();
+  store_.counters_->invalidations += invalidated;
   return changed;
 }
 

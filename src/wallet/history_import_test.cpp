@@ -116,6 +116,7 @@ TEST_F(HistoryImport, ADryRunChangesNothing) {
 
 TEST_F(HistoryImport, WhatIsWrongIsNamedWithItsLine) {
   expect_refused({}, "empty");
+  expect_refused({kHeader, tx_line(1)}, "line 2");  // nobody's
   expect_refused({script_line()}, "line 1");
   expect_refused({kHeader, kHeader}, "line 2");
   expect_refused({R"({"coffer_history":2,"chain":"bitcoin","network":"regtest"})"}, "version 2");
@@ -125,7 +126,6 @@ TEST_F(HistoryImport, WhatIsWrongIsNamedWithItsLine) {
   expect_refused({kHeader, R"({"tx":"zz"})"}, "line 2");
   expect_refused({kHeader, script_line(), tx_line(1, R"(,"hight":7)")}, "'hight'");
   expect_refused({kHeader, script_line(), tx_line(1, R"(,"height":7)")}, "'block'");
-  expect_refused({kHeader, tx_line(1)}, "line 2");  // nobody's
   expect_refused({kHeader, R"({"label":"x","kind":"coin","ref":"y"})"}, "line 2");
   expect_refused({kHeader, R"({"lease":"x","lock_id":"00","for_ms":1})"}, "TXID#INDEX");
   EXPECT_EQ(store_->balance(wallet_)->coins, 0u);

@@ -132,9 +132,10 @@ Result<std::uint64_t> Store::release_all(WalletId wallet, const LockId& lock_id)
   return database_.run_transaction(
       [&](sql::Transaction& sql) -> Result<std::uint64_t> {
         TRY(require_wallet(sql, wallet));
-        const std::int64_t gone = TRY(
-            sql.execute("DELETE FROM utxo_leases WHERE wallet_id = $1 AND external_lock_id = $2",
-                        {wallet, lock_id}));
+        const std::int64_t gone =
+            TRY(sql.execute("DELETE FROM utxo_leases WHERE wallet_id = $1 AND external_lock_id = $2"
+                            " AND expires_at > coffer_now()",
+                            {wallet, lock_id}));
         return static_cast<std::uint64_t>(gone);
       },
       kWrite);

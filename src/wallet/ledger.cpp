@@ -63,11 +63,16 @@ Result<Ledger::Row> Ledger::must_find(const Hash256& hash) {
   return *std::move(row);
 }
 
-Result<bool> Ledger::is_pruned(const Hash256& hash) {
-  return TRY(sql_.value<std::int64_t>(
+Result<std::optional<Recorded>> Ledger::find_pruned(const Hash256& hash) {
+  const auto height = TRY(sql_.value<std::uint64_t>(
       "SELECT height FROM pruned_transactions WHERE wallet_id = $1 AND tx_hash = $2",
-      {wallet_, hash}))
-  .has_value();
+      {wallet_, hash}));
+  if (!height) return std::nullopt;
+  Recorded answer;
+  answer.tx = hash;
+  answer.status = TxStatus::kPublished;
+  answer.height = *height;
+  return answer;
 }
 
 Result<Ledger::Row> Ledger::insert(const TxView& view, TxStatus status,
@@ -120,11 +125,11 @@ Result<> Ledger::set_status(const Row& row, TxStatus status, std::string_view re
 
 Result<std::vector<Ledger::Row>> Ledger::conflicts(const Row& row) {
   static const std::string kSql = fmt::format(
-      "SELECT DISTINCT {} FROM tx_inputs mine JOIN tx_inputs other"
-      " ON other.prev_tx_hash = mine.prev_tx_hash"
+      "SELECT DISTINCT {} FROM tx_inputs mine CROSS JOIN tx_inputs other"
+      " CROSS JOIN transactions t WHERE mine.wallet_id = $1 AND mine.tx_id = $2"
+      " AND other.prev_tx_hash = mine.prev_tx_hash"
       " AND other.prev_output_index = mine.prev_output_index AND other.wallet_id = mine.wallet_id"
-      " JOIN transactions t ON t.wallet_id = other.wallet_id AND t.id = other.tx_id"
-      " WHERE mine.wallet_id = $1 AND mine.tx_id = $2 AND other.tx_id <> $2"
+      " AND t.wallet_id = other.wallet_id AND t.id = other.tx_id AND other.tx_id <> $2"
       " AND t.status IN ('pending', 'published') ORDER BY t.id",
       kRowColumns);
   return rows(kSql, {wallet_, row.id});
@@ -169,12 +174,12 @@ Result<> Ledger::check_leases(const Row& row, const RecordOptions& options) {
   if (options.force) return {};
   const LockId mine = options.lock_id.value_or(LockId{});
   const auto leased = TRY(sql_.one<Hash256, std::int64_t>(
-      "SELECT p.tx_hash, u.output_index FROM tx_inputs mine"
-      " JOIN transactions p ON p.wallet_id = mine.wallet_id AND p.tx_hash = mine.prev_tx_hash"
-      " JOIN utxos u ON u.wallet_id = p.wallet_id AND u.tx_id = p.id"
+      "SELECT p.tx_hash, u.output_index FROM tx_inputs mine CROSS JOIN transactions p"
+      " CROSS JOIN utxos u CROSS JOIN utxo_leases l WHERE mine.wallet_id = $1 AND mine.tx_id = $2"
+      " AND p.wallet_id = mine.wallet_id AND p.tx_hash = mine.prev_tx_hash"
+      " AND u.wallet_id = p.wallet_id AND u.tx_id = p.id"
       " AND u.output_index = mine.prev_output_index"
-      " JOIN utxo_leases l ON l.wallet_id = u.wallet_id AND l.utxo_id = u.id"
-      " WHERE mine.wallet_id = $1 AND mine.tx_id = $2 AND l.expires_at > coffer_now()"
+      " AND l.wallet_id = u.wallet_id AND l.utxo_id = u.id AND l.expires_at > coffer_now()"
       " AND NOT ($4 AND l.external_lock_id = $3) ORDER BY u.id LIMIT 1",
       {wallet_, row.id, mine, options.lock_id.has_value()}));
   if (!leased) return {};
@@ -182,26 +187,35 @@ Result<> Ledger::check_leases(const Row& row, const RecordOptions& options) {
               shown(std::get<0>(*leased)), std::get<1>(*leased));
 }
 
-Result<> Ledger::settle_inputs(std::uint64_t tx_id) {
+Result<> Ledger::settle(std::string_view which_coins, std::uint64_t tx_id) {
   (void)TRY(sql_.execute(
-      "UPDATE utxos SET (spent_by_tx_id, spent_input_index) = ("
-      "  SELECT t.id, i.input_index FROM transactions p"
-      "    JOIN tx_inputs i ON i.prev_tx_hash = p.tx_hash"
-      "     AND i.prev_output_index = utxos.output_index AND i.wallet_id = p.wallet_id"
-      "    JOIN transactions t ON t.wallet_id = i.wallet_id AND t.id = i.tx_id"
-      "   WHERE p.wallet_id = utxos.wallet_id AND p.id = utxos.tx_id"
-      "     AND t.status IN ('pending', 'published')"
-      "   ORDER BY t.block_height IS NULL, t.status = 'pending', t.id LIMIT 1)"
-      " WHERE wallet_id = $1 AND id IN (SELECT u.id FROM tx_inputs m"
-      "   JOIN transactions p ON p.wallet_id = m.wallet_id AND p.tx_hash = m.prev_tx_hash"
-      "   JOIN utxos u ON u.wallet_id = p.wallet_id AND u.tx_id = p.id"
-      "    AND u.output_index = m.prev_output_index"
-      "  WHERE m.wallet_id = $1 AND m.tx_id = $2)"
-      // A stub has no inputs any more and keeps what it spent (W5).
-      " AND NOT EXISTS (SELECT 1 FROM transactions s WHERE s.wallet_id = utxos.wallet_id"
-      "   AND s.id = utxos.spent_by_tx_id AND s.is_stub)",
+      fmt::format(
+          "UPDATE utxos SET (spent_by_tx_id, spent_input_index) = ("
+          "  SELECT t.id, i.input_index FROM transactions p CROSS JOIN tx_inputs i"
+          "    CROSS JOIN transactions t WHERE p.wallet_id = utxos.wallet_id AND p.id = utxos.tx_id"
+          "     AND i.prev_tx_hash = p.tx_hash AND i.prev_output_index = utxos.output_index"
+          "     AND i.wallet_id = p.wallet_id AND t.wallet_id = i.wallet_id AND t.id = i.tx_id"
+          "     AND t.status IN ('pending', 'published')"
+          "   ORDER BY t.block_height IS NULL, t.status = 'pending', t.id LIMIT 1)"
+          " WHERE wallet_id = $1 AND {}"
+          // A stub has no inputs any more and keeps what it spent (W5).
+          " AND NOT EXISTS (SELECT 1 FROM transactions s WHERE s.wallet_id = utxos.wallet_id"
+          "   AND s.id = utxos.spent_by_tx_id AND s.is_stub)",
+          which_coins),
       {wallet_, tx_id}));
   return {};
+}
+
+Result<> Ledger::settle_inputs(std::uint64_t tx_id) {
+  return settle(
+      "(tx_id, output_index) IN (SELECT p.id, m.prev_output_index FROM tx_inputs m"
+      "  CROSS JOIN transactions p WHERE m.wallet_id = $1 AND m.tx_id = $2"
+      "   AND p.wallet_id = m.wallet_id AND p.tx_hash = m.prev_tx_hash)",
+      tx_id);
+}
+
+Result<> Ledger::settle_held(std::uint64_t tx_id) {
+  return settle("spent_by_tx_id = $2", tx_id);
 }
 
 Result<bool> Ledger::add_coins(const Row& row, const TxView& view,

@@ -4,7 +4,9 @@
 // confirmed before published before pending, then the earlier. Whenever a status changes, the coins
 // that the transaction names are settled by that rule; nothing else ever writes spent_by_tx_id.
 // Cost: a fixed number of statements for a transaction, and one walk and three statements for each
-// that it invalidates.
+// that it invalidates; none of them looks at more of the wallet's history than the transactions
+// that name the same outpoints. CROSS JOIN stands where SQLite would choose another order of the
+// tables: it knows nothing of their sizes and would walk through all inputs of a wallet (W9).
 #pragma once
 
 #include "sql/connection.h"
@@ -69,7 +71,8 @@ class Ledger {
   Result<std::optional<Row>> find(const Hash256& hash);
   Result<Row> must_find(const Hash256& hash);
   Result<std::vector<Row>> rows(std::string_view sql, sql::Params params);
-  Result<bool> is_pruned(const Hash256& hash);
+  // The answer about one that is pruned and has left no stub.
+  Result<std::optional<Recorded>> find_pruned(const Hash256& hash);
   Result<Row> insert(const TxView& view, TxStatus status, const std::optional<BlockRef>& block,
                      bool in_mempool);
   Result<> set_status(const Row& row, TxStatus status, std::string_view reason);
@@ -81,8 +84,12 @@ class Ledger {
   Result<std::vector<Row>> descendants(const Row& root);
   // Adds the descendants, marks them all, draws edges to `winner`, settles their coins.
   Result<std::vector<Hash256>> invalidate(std::vector<Loser> losers, const Row* winner);
-  // Gives each coin that the transaction names, or that it made, its spender.
+  // Gives each coin that the transaction names its spender.
   Result<> settle_inputs(std::uint64_t tx_id);
+  // The same for the coins that it holds: enough when it is not active any more, because of the
+  // others it was not the best.
+  Result<> settle_held(std::uint64_t tx_id);
+  Result<> settle(std::string_view which_coins, std::uint64_t tx_id);
   Result<bool> add_coins(const Row& row, const TxView& view, std::span<const OwnedOutput> owned);
   // The row is published and its losers are known: everything that follows from it.
   Result<Recorded> win(const Row& row, std::vector<Loser> losers);

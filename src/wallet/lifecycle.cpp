@@ -10,11 +10,12 @@ Result<std::vector<Ledger::Row>> Ledger::descendants(const Row& root) {
   static const std::string kSql =
       "WITH RECURSIVE d (id, tx_hash) AS ("
       "  SELECT CAST($2 AS BIGINT), CAST($3 AS BYTEA)"
-      "  UNION SELECT c.id, c.tx_hash FROM d JOIN tx_inputs i ON i.prev_tx_hash = d.tx_hash"
-      "   AND i.wallet_id = $1 JOIN transactions c ON c.wallet_id = i.wallet_id AND c.id = i.tx_id"
-      "   WHERE c.status IN ('pending', 'published') AND c.block_height IS NULL)"
+      "  UNION SELECT c.id, c.tx_hash FROM d CROSS JOIN tx_inputs i CROSS JOIN transactions c"
+      "   WHERE i.prev_tx_hash = d.tx_hash AND i.wallet_id = $1 AND c.wallet_id = i.wallet_id"
+      "   AND c.id = i.tx_id AND c.status IN ('pending', 'published') AND c.block_height IS NULL)"
       " SELECT t.id, t.tx_hash, t.status, t.block_height, t.is_coinbase, t.is_stub, t.reason"
-      " FROM d JOIN transactions t ON t.wallet_id = $1 AND t.id = d.id WHERE d.id <> $2 LIMIT $4";
+      " FROM d CROSS JOIN transactions t WHERE t.wallet_id = $1 AND t.id = d.id AND d.id <> $2"
+      " LIMIT $4";
   // SQLite's name for bytes, and its plain cast of a blob.
   static const std::string kSqlite = [] {
     std::string text = kSql;
@@ -55,7 +56,7 @@ Result<std::vector<Hash256>> Ledger::invalidate(std::vector<Loser> losers, const
         " ON CONFLICT (wallet_id, replaced_tx_id, replacement_tx_id) DO NOTHING",
         {wallet_, loser.row.id, winner->id}));
   }
-  for (const Loser& loser : losers) TRY(settle_inputs(loser.row.id));
+  for (const Loser& loser : losers) TRY(settle_held(loser.row.id));
   return done;
 }
 
@@ -71,12 +72,8 @@ Result<Recorded> Ledger::add_pending(const TxView& view, std::span<const OwnedOu
   if (view.tx.coinbase)
     return fail(Code::kInvalidInput, "a coinbase is in a block or nowhere; give its block");
   std::optional<Row> row = TRY(find(view.tx.id));
-  if (!row && TRY(is_pruned(view.tx.id))) {
-    Row pruned;
-    pruned.hash = view.tx.id;
-    pruned.status = TxStatus::kPublished;
-    return unchanged(pruned);
-  }
+  if (!row)
+    if (const auto pruned = TRY(find_pruned(view.tx.id))) return *pruned;
   if (row && (is_active(row->status) || row->coinbase))
     return unchanged(*row, row->stub ? false : TRY(add_coins(*row, view, owned)));
   const bool is_new = !row;
@@ -134,12 +131,8 @@ Result<Recorded> Ledger::add_published(const TxView& view, std::span<const Owned
   if (view.tx.coinbase)
     return fail(Code::kInvalidInput, "a coinbase is in a block or nowhere; give its block");
   std::optional<Row> row = TRY(find(view.tx.id));
-  if (!row && TRY(is_pruned(view.tx.id))) {
-    Row pruned;
-    pruned.hash = view.tx.id;
-    pruned.status = TxStatus::kPublished;
-    return unchanged(pruned);
-  }
+  if (!row)
+    if (const auto pruned = TRY(find_pruned(view.tx.id))) return *pruned;
   if (row && row->stub) return unchanged(*row);
   Recorded answer;
   if (row && row->status == TxStatus::kPublished) {
@@ -161,13 +154,9 @@ Result<Recorded> Ledger::add_published(const TxView& view, std::span<const Owned
 Result<Recorded> Ledger::add_confirmed(const TxView& view, std::span<const OwnedOutput> owned,
                                        const BlockRef& block, Word word) {
   std::optional<Row> row = TRY(find(view.tx.id));
-  if (row ? row->stub : TRY(is_pruned(view.tx.id))) {
-    Row pruned;
-    pruned.hash = view.tx.id;
-    pruned.status = TxStatus::kPublished;
-    pruned.height = block.height;
-    return unchanged(pruned);
-  }
+  if (row && row->stub) return unchanged(*row);
+  if (!row)
+    if (const auto pruned = TRY(find_pruned(view.tx.id))) return *pruned;
   if (row && row->height == block.height) return unchanged(*row, TRY(add_coins(*row, view, owned)));
   if (row && row->height && word == Word::kPerson)
     return fail(Code::kConflict, "{} is confirmed at height {}", shown(row->hash), *row->height);

@@ -5,8 +5,13 @@
 namespace coffer::wallet {
 namespace {
 
-// Whether an input names a coin of the wallet, or an outpoint that one of its transactions names.
-Result<bool> touches_inputs(sql::Transaction& sql, WalletId wallet, const TxView& view) {
+// Whether it was pruned here, or an input names a coin of the wallet, or an outpoint that one of
+// its transactions names.
+Result<bool> concerns(sql::Transaction& sql, WalletId wallet, const TxView& view) {
+  if (TRY(sql.value<std::int64_t>(
+          "SELECT height FROM pruned_transactions WHERE wallet_id = $1 AND tx_hash = $2",
+          {wallet, view.tx.id})))
+    return true;
   for (const chain::Input& input : view.inputs()) {
     const Hash256 prev = Hash256::from(input.tx);
     if (TRY(sql.value<std::int64_t>(
@@ -51,7 +56,7 @@ Result<Recorded> Store::record_in(sql::Transaction& sql, WalletId wallet,
   Ledger ledger(sql, wallet);
   TRY(ledger.lock());
   const std::vector<OwnedOutput> owned = TRY(find_owned(sql, network_, wallet, view));
-  if (owned.empty() && !TRY(touches_inputs(sql, wallet, view)))
+  if (owned.empty() && !TRY(concerns(sql, wallet, view)))
     return fail(Code::kInvalidInput, "nothing in the transaction belongs to this wallet");
   if (options.block) {
     TRY(add_block(sql, *options.block));

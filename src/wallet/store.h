@@ -167,7 +167,7 @@ class Store {
   Result<Imported> import_core(WalletId wallet, const CoreExport& core);
 
   // The next address of an account that was not given out, committed before it is returned (W12).
-  // Errors: kNotFound if the account has no ranged descriptor for it.
+  // Errors: kNotFound if the account has no ranged descriptor for it; kTooLarge after the last.
   Result<AddressInfo> new_address(WalletId wallet, std::string_view account, bool internal);
   Result<Page<AddressInfo>> addresses(WalletId wallet, const PageOptions& page) const;
 
@@ -201,7 +201,7 @@ class Store {
   Result<std::int64_t> renew(WalletId wallet, const LeaseRequest& request);
   // Nothing happens if it is not leased, or not any more. Errors: kConflict if another holds it.
   Result<> release(WalletId wallet, std::span<const chain::Outpoint> coins, const LockId& lock_id);
-  // All that a lock id holds; how many.
+  // All that a lock id holds now; how many.
   Result<std::uint64_t> release_all(WalletId wallet, const LockId& lock_id);
   Result<Page<LeasedCoin>> leases(WalletId wallet, const PageOptions& page) const;
   // Takes away what has expired, everywhere, at most `limit`; how many.
@@ -229,7 +229,8 @@ class Store {
                              const RecordOptions& options);
   Store(sql::Database& database, chain::Network network, StoreOptions options);
   Result<Recorded> change_pending(WalletId wallet, const Hash256& tx, TxStatus to);
-  Result<Imported> add_descriptors(WalletId wallet, std::span<const Descriptor> alternatives,
+  Result<Imported> add_descriptors(sql::Transaction& sql, WalletId wallet,
+                                   std::span<const Descriptor> alternatives,
                                    const ImportOptions& options);
 
   sql::Database& database_;

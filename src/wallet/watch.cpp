@@ -71,7 +71,7 @@ Result<WatchSet::Marks> WatchSet::newest(sql::Session& sql) {
 
 Result<bool> WatchSet::is_stale(sql::Session& sql) const {
   const Marks now = TRY(newest(sql));
-  return !(now == marks_);
+  return !(now == kept_);
 }
 
 Result<> WatchSet::add_outpoints(sql::Transaction& sql, std::string_view text, sql::Params params) {

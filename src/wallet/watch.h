@@ -30,11 +30,15 @@ class WatchSet {
   void add_script(ByteView script);
   void add_outpoint(const chain::Outpoint& outpoint);
 
+  // Around a transaction that refreshes: start() forgets how far one came that was not committed,
+  // because others may get its ids; keep() is for after the commit.
+  void start() { marks_ = kept_; }
+  void keep() { kept_ = marks_; }
   // Reads what is new since the last time: all scripts, the outpoints of unspent coins and those
   // that unconfirmed transactions name. Call it where nobody else writes, before writing. Cost:
   // what is new; three look-ups if nothing is.
   Result<> refresh(sql::Transaction& sql);
-  // Whether refresh() would find something. Cost: one statement.
+  // Whether the next refresh() would find something. Cost: one statement.
   Result<bool> is_stale(sql::Session& sql) const;
   // The outpoints that transactions above this height name; before they are disconnected.
   Result<> add_disconnected(sql::Transaction& sql, std::int64_t above_height);
@@ -48,7 +52,7 @@ class WatchSet {
   Result<> add_outpoints(sql::Transaction& sql, std::string_view text, sql::Params params);
 
   HashSet64 scripts_, outpoints_;
-  Marks marks_;
+  Marks marks_, kept_;
 };
 
 }  // namespace coffer::wallet

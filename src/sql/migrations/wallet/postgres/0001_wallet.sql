@@ -307,10 +307,14 @@ BEGIN
 END $$;
 CREATE TRIGGER trg_coin_made AFTER INSERT ON utxos FOR EACH ROW EXECUTE FUNCTION balance_of_coin();
 CREATE TRIGGER trg_coin_gone BEFORE DELETE ON utxos FOR EACH ROW EXECUTE FUNCTION balance_of_coin();
-CREATE TRIGGER trg_coin_before_spend BEFORE UPDATE OF spent_by_tx_id ON utxos
-  FOR EACH ROW WHEN (OLD.spent_by_tx_id IS DISTINCT FROM NEW.spent_by_tx_id) EXECUTE FUNCTION balance_of_coin();
-CREATE TRIGGER trg_coin_after_spend AFTER UPDATE OF spent_by_tx_id ON utxos
-  FOR EACH ROW WHEN (OLD.spent_by_tx_id IS DISTINCT FROM NEW.spent_by_tx_id) EXECUTE FUNCTION balance_of_coin();
+CREATE TRIGGER trg_coin_before_change BEFORE UPDATE OF wallet_id, tx_id, amount, account_id, address_id, spent_by_tx_id ON utxos FOR EACH ROW
+  WHEN ((OLD.wallet_id, OLD.tx_id, OLD.amount, OLD.account_id, OLD.address_id, OLD.spent_by_tx_id)
+    IS DISTINCT FROM (NEW.wallet_id, NEW.tx_id, NEW.amount, NEW.account_id, NEW.address_id, NEW.spent_by_tx_id))
+  EXECUTE FUNCTION balance_of_coin();
+CREATE TRIGGER trg_coin_after_change AFTER UPDATE OF wallet_id, tx_id, amount, account_id, address_id, spent_by_tx_id ON utxos FOR EACH ROW
+  WHEN ((OLD.wallet_id, OLD.tx_id, OLD.amount, OLD.account_id, OLD.address_id, OLD.spent_by_tx_id)
+    IS DISTINCT FROM (NEW.wallet_id, NEW.tx_id, NEW.amount, NEW.account_id, NEW.address_id, NEW.spent_by_tx_id))
+  EXECUTE FUNCTION balance_of_coin();
 
 -- Of a transaction whose state changes: the coins that it made, and those that it spends if it was or becomes pending.
 CREATE FUNCTION balance_of_transaction() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -283,13 +283,15 @@ CREATE TRIGGER trg_coin_gone BEFORE DELETE ON utxos
 BEGIN
   INSERT INTO balance_change SELECT wallet_id, account_id, address_id, kind, -1, -amount FROM coin_kinds WHERE wallet_id = OLD.wallet_id AND id = OLD.id;
 END;
-CREATE TRIGGER trg_coin_before_spend BEFORE UPDATE OF spent_by_tx_id ON utxos
-WHEN OLD.spent_by_tx_id IS NOT NEW.spent_by_tx_id
+CREATE TRIGGER trg_coin_before_change BEFORE UPDATE OF wallet_id, tx_id, amount, account_id, address_id, spent_by_tx_id ON utxos
+WHEN (OLD.wallet_id, OLD.tx_id, OLD.amount, OLD.account_id, OLD.address_id, OLD.spent_by_tx_id)
+  IS NOT (NEW.wallet_id, NEW.tx_id, NEW.amount, NEW.account_id, NEW.address_id, NEW.spent_by_tx_id)
 BEGIN
   INSERT INTO balance_change SELECT wallet_id, account_id, address_id, kind, -1, -amount FROM coin_kinds WHERE wallet_id = OLD.wallet_id AND id = OLD.id;
 END;
-CREATE TRIGGER trg_coin_after_spend AFTER UPDATE OF spent_by_tx_id ON utxos
-WHEN OLD.spent_by_tx_id IS NOT NEW.spent_by_tx_id
+CREATE TRIGGER trg_coin_after_change AFTER UPDATE OF wallet_id, tx_id, amount, account_id, address_id, spent_by_tx_id ON utxos
+WHEN (OLD.wallet_id, OLD.tx_id, OLD.amount, OLD.account_id, OLD.address_id, OLD.spent_by_tx_id)
+  IS NOT (NEW.wallet_id, NEW.tx_id, NEW.amount, NEW.account_id, NEW.address_id, NEW.spent_by_tx_id)
 BEGIN
   INSERT INTO balance_change SELECT wallet_id, account_id, address_id, kind, 1, amount FROM coin_kinds WHERE wallet_id = NEW.wallet_id AND id = NEW.id;
 END;
