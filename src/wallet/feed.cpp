@@ -29,7 +29,7 @@ std::int64_t tip_height(const bus::Position& position) {
 }  // namespace
 
 Feed::Feed(Store& store, FeedOptions options, bus::Position position)
-    : store_(store), options_(options), committed_(position) {}
+    : store_(store), options_(options), position_(position) {}
 
 Result<std::unique_ptr<Feed>> Feed::open(Store& store, FeedOptions options) {
   auto position =
@@ -46,7 +46,7 @@ Result<std::unique_ptr<Feed>> Feed::open(Store& store, FeedOptions options) {
 
 bus::Position Feed::position() const {
   std::lock_guard lock(mutex_);
-  return committed_;
+  return position_;
 }
 
 Result<> Feed::skip_to(const bus::Position& position) {
@@ -61,7 +61,7 @@ Result<> Feed::skip_to(const bus::Position& position) {
   if (!moved) return fail(std::move(moved).error());
   if (!*moved) return {};
   std::lock_guard lock(mutex_);
-  committed_ = position;
+  position_ = position;
   return {};
 }
 
@@ -71,15 +71,18 @@ Result<> Feed::on_block(const bus::BlockApplied& block) {
   held_.push_back(block);
   held_bytes_ += block.block->raw.size();
   const bool may_wait = block.below_window || block.behind > 0;
-  if (may_wait && held_.size() < options_.held_blocks && held_bytes_ < options_.held_bytes)
-    return {};
-  Result<> done = commit();
-  if (!done) {
-    // The bus delivers this block again; those before it are still held.
-    held_bytes_ -= held_.back().block->raw.size();
-    held_.pop_back();
-  }
-  return done;
+  const bool is_full =
+      held_.size() >= options_.held_blocks || held_bytes_ >= options_.held_bytes;
+  if (!may_wait || is_full)
+    if (Result<> done = commit(); !done) {
+      // The bus delivers this block again; those before it are still held.
+      held_bytes_ -= held_.back().block->raw.size();
+      held_.pop_back();
+      return done;
+    }
+  std::lock_guard lock(mutex_);
+  position_ = block.position();
+  return {};
 }
 
 Result<> Feed::flush() {
@@ -99,8 +102,6 @@ Result<> Feed::commit() {
   if (!done) return done;
   watch_.keep();
   store_.counters_->invalidations += invalidated;
-  std::lock_guard lock(mutex_);
-  committed_ = held_.back().position();
   held_.clear();
   held_bytes_ = 0;
   return {};
@@ -154,7 +155,7 @@ Result<> Feed::on_rollback(const bus::RolledBack& rollback) {
   if (!undone) return undone;
   store_.counters_->invalidations += invalidated;
   std::lock_guard lock(mutex_);
-  committed_ = rollback.to;
+  position_ = rollback.to;
   return {};
 }
 

@@ -70,8 +70,8 @@ class Feed final : public bus::Consumer {
   std::uint64_t changed_ = 0, look_again_at_ = 100;  // keep_statistics()
   std::vector<bus::BlockApplied> held_;
   std::size_t held_bytes_ = 0;
-  mutable std::mutex mutex_;  // guards committed_
-  bus::Position committed_;
+  mutable std::mutex mutex_;  // guards position_
+  bus::Position position_;    // with what is held
 };
 
 }  // namespace coffer::wallet
