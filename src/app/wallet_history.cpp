@@ -134,7 +134,9 @@ Result<> run_wallet_import_history(const Context& context, const WalletHistory& 
     const fs::path backup = TRY(free_backup_name(context.config.data_dir));
     TRY(sql::backup(*session.database, backup));
     if (!context.json)
-      print(fmt::format("the way back: coffer db restore {} --replace\n", backup.string()));
+      print(fmt::format("the way back: {} db restore {} --replace --data {} --network {}\n",
+                        context.program, backup.string(), context.config.data_dir,
+                        session.network.name));
   }
   const auto done = TRY(wallet::import_history(*session.store, wallet, history.file, options));
   progress.finish();

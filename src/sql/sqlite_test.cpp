@@ -1,6 +1,8 @@
 // What is SQLite's alone: its settings, its file on bad days, its backup.
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <thread>
@@ -48,6 +50,49 @@ TEST(Sqlite, SettingsOfReadersAndWriter) {
     ASSERT_EQ(::stat((dir.path() / name).c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777, 0600u) << name;
   }
+}
+
+// The locks of a process on a file are lost when it closes any descriptor of that file (POSIX):
+// then another process would take itself for the last one and take the log away.
+TEST(Sqlite, OneMoreConnectionDoesNotLoosenTheOthers) {
+  const TempDir dir;
+  // Another process, made before SQLite knows the file here: opens, counts and closes when asked.
+  int ask[2], answer[2];
+  ASSERT_EQ(::pipe(ask), 0);
+  ASSERT_EQ(::pipe(answer), 0);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::close(ask[1]);
+    for (char c; ::read(ask[0], &c, 1) == 1;) {
+      auto database = Database::open(at(dir.path() / "a.db"));
+      c = static_cast<char>(database ? count(**database) : 99);
+      if (database) database->reset();
+      if (::write(answer[1], &c, 1) != 1) break;
+    }
+    ::_exit(0);
+  }
+  const auto counted_by_another = [&] {
+    char c = 'g';
+    EXPECT_EQ(::write(ask[1], &c, 1), 1);
+    EXPECT_EQ(::read(answer[0], &c, 1), 1);
+    return static_cast<int>(c);
+  };
+  const auto first = Database::open(at(dir.path() / "a.db")).value();
+  ASSERT_TRUE(
+      first->run_transaction([](Transaction& t) { return t.script("CREATE TABLE t (n)"); }));
+  ASSERT_EQ(count(*first), 0);
+  const auto second = Database::open(at(dir.path() / "a.db")).value();
+  ASSERT_EQ(count(*second), 0);
+  EXPECT_EQ(counted_by_another(), 0);
+  EXPECT_TRUE(fs::exists(dir.path() / "a.db-wal")) << "the log is in use here";
+  ASSERT_TRUE(execute(*first, "INSERT INTO t VALUES (1)"));
+  EXPECT_EQ(counted_by_another(), 1);
+  ASSERT_TRUE(execute(*second, "INSERT INTO t VALUES (2)"));
+  EXPECT_EQ(count(*first), 2);
+  ::close(ask[1]);
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
 }
 
 TEST(Sqlite, TheClockCanStandInViewsAndTriggers) {

@@ -71,8 +71,7 @@ Result<> Feed::on_block(const bus::BlockApplied& block) {
   held_.push_back(block);
   held_bytes_ += block.block->raw.size();
   const bool may_wait = block.below_window || block.behind > 0;
-  const bool is_full =
-      held_.size() >= options_.held_blocks || held_bytes_ >= options_.held_bytes;
+  const bool is_full = held_.size() >= options_.held_blocks || held_bytes_ >= options_.held_bytes;
   if (!may_wait || is_full)
     if (Result<> done = commit(); !done) {
       // The bus delivers this block again; those before it are still held.

@@ -1,0 +1,115 @@
+// The model of leases and of pruning.
+#include "wallet_model.h"
+
+namespace coffer::wallet::test {
+
+ModelWallet::Answer ModelWallet::lease(const std::vector<chain::Outpoint>& coins,
+                                       const LockId& lock, std::int64_t for_ms) {
+  for (const chain::Outpoint& coin : coins)
+    if (!has_coin(coin)) return Code::kNotFound;
+  if (std::set(coins.begin(), coins.end()).size() != coins.size()) return Code::kInvalidInput;
+  for (const chain::Outpoint& coin : coins) {
+    const CoinState its = state(coin);
+    if (its != CoinState::kConfirmed && its != CoinState::kUnconfirmed &&
+        its != CoinState::kPending)
+      return Code::kConflict;
+    const auto held = active_lease(coin);
+    if (held && held->lock_id != lock) return Code::kConflict;
+  }
+  for (const chain::Outpoint& coin : coins) leases[coin] = {lock, now + for_ms};
+  return {};
+}
+
+ModelWallet::Answer ModelWallet::renew(const std::vector<chain::Outpoint>& coins,
+                                       const LockId& lock, std::int64_t for_ms) {
+  for (const chain::Outpoint& coin : coins)
+    if (!has_coin(coin)) return Code::kNotFound;
+  if (std::set(coins.begin(), coins.end()).size() != coins.size()) return Code::kInvalidInput;
+  for (const chain::Outpoint& coin : coins) {
+    const auto held = active_lease(coin);
+    if (!held || held->lock_id != lock) return Code::kConflict;
+  }
+  for (const chain::Outpoint& coin : coins) leases[coin].expires_at_ms = now + for_ms;
+  return {};
+}
+
+ModelWallet::Answer ModelWallet::release(const std::vector<chain::Outpoint>& coins,
+                                         const LockId& lock) {
+  for (const chain::Outpoint& coin : coins)
+    if (!has_coin(coin)) return Code::kNotFound;
+  if (std::set(coins.begin(), coins.end()).size() != coins.size()) return Code::kInvalidInput;
+  for (const chain::Outpoint& coin : coins) {
+    const auto held = active_lease(coin);
+    if (held && held->lock_id != lock) return Code::kConflict;
+  }
+  for (const chain::Outpoint& coin : coins) leases.erase(coin);
+  return {};
+}
+
+void ModelWallet::clean_leases() {
+  std::erase_if(leases, [&](const auto& lease) { return lease.second.expires_at_ms <= now; });
+}
+
+void ModelWallet::prune(std::optional<std::int64_t> invalid_older_than_ms) {
+  const auto deep = [&](const Entry& entry) {
+    return entry.height && static_cast<std::int64_t>(*entry.height + prune_window) <= tip;
+  };
+  std::vector<Hash256> going;
+  for (const auto& [id, entry] : txs) {
+    if (entry.stub || !deep(entry)) continue;
+    const bool all_spent = std::all_of(entry.coins.begin(), entry.coins.end(),
+                                       [&, &tx = id](const std::uint32_t index) {
+                                         const auto by = spender({tx, index});
+                                         return by && deep(txs.at(*by));
+                                       });
+    if (all_spent) going.push_back(id);
+  }
+  // Who spends what is remembered before the inputs are forgotten.
+  std::map<chain::Outpoint, Hash256> spends = stub_spends;
+  for (const chain::Outpoint& coin : all_coins())
+    if (const auto by = spender(coin))
+      if (std::find(going.begin(), going.end(), *by) != going.end()) spends[coin] = *by;
+  for (const Hash256& id : going) {
+    Entry& entry = txs.at(id);
+    pruned[id] = *entry.height;
+    ++pruned_totals.transactions;
+    pruned_totals.coins += entry.coins.size();
+    for (const std::uint32_t index : entry.coins) {
+      pruned_totals.received += entry.tx.outputs[index].amount;
+      spends.erase({id, index});
+      leases.erase({id, index});
+    }
+    for (const auto& [input, value] : entry.amounts) pruned_totals.spent += value;
+    entry.coins.clear();
+    entry.input_rows.clear();
+    entry.amounts.clear();
+    entry.stub = true;
+  }
+  stub_spends = std::move(spends);
+  std::erase_if(txs, [&](const auto& tx) {
+    if (!tx.second.stub) return false;
+    const bool named = std::any_of(stub_spends.begin(), stub_spends.end(),
+                                   [&](const auto& spend) { return spend.second == tx.first; });
+    if (!named)
+      std::erase_if(edges, [&](const auto& edge) {
+        return edge.first == tx.first || edge.second == tx.first;
+      });
+    return !named;
+  });
+  if (!invalid_older_than_ms) return;
+  std::vector<Hash256> old;
+  for (const auto& [id, entry] : txs) {
+    if (is_active(entry.status) || entry.changed_at > now - *invalid_older_than_ms) continue;
+    const bool held = std::any_of(
+        entry.coins.begin(), entry.coins.end(),
+        [&, &tx = id](const std::uint32_t index) { return spender({tx, index}).has_value(); });
+    if (!held) old.push_back(id);
+  }
+  for (const Hash256& id : old) {
+    for (const std::uint32_t index : txs.at(id).coins) leases.erase({id, index});
+    txs.erase(id);
+    std::erase_if(edges, [&](const auto& edge) { return edge.first == id || edge.second == id; });
+  }
+}
+
+}  // namespace coffer::wallet::test

@@ -1,0 +1,133 @@
+// Old blocks into new wallets, by the real program: what the wallet then holds is what the UTXO
+// state, which knows nothing of wallets, says of the same scripts.
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+#include <chrono>
+#include <fstream>
+#include <set>
+#include <thread>
+
+#include "base/temp_dir.h"
+#include "process.h"
+
+namespace coffer {
+namespace {
+
+namespace json = boost::json;
+using test::Finished;
+using test::run;
+
+class WalletRescan : public testing::Test {
+ protected:
+  std::string data() const { return (dir_.path() / "data").string(); }
+  std::string text(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.end(), {"--data", data()});
+    const Finished end = run(arguments);
+    EXPECT_EQ(end.exit_code, 0) << end.err;
+    return end.out;
+  }
+  json::value as_json(std::vector<std::string> arguments) const {
+    arguments.push_back("--json");
+    return json::parse(text(std::move(arguments)));
+  }
+  // Every script of the UTXO state, and what is on all of them together.
+  struct Unspent {
+    std::set<std::string> scripts;
+    std::uint64_t count = 0, value = 0;
+  };
+  Unspent unspent() const {
+    Unspent found;
+    std::istringstream lines(text({"utxo", "dump"}));
+    for (std::string line; std::getline(lines, line);) {
+      std::vector<std::string> fields;
+      std::istringstream parts(line);
+      for (std::string field; std::getline(parts, field, '|');) fields.push_back(field);
+      if (fields.size() < 3) continue;
+      ++found.count;
+      found.value += std::stoull(fields[1]);
+      found.scripts.insert(fields[2]);
+    }
+    return found;
+  }
+  void make_wallet(const std::set<std::string>& scripts) const {
+    (void)text({"wallet", "create", "all"});
+    std::vector<std::string> import = {"wallet", "import", "script", "all"};
+    import.insert(import.end(), scripts.begin(), scripts.end());
+    (void)text(import);
+  }
+  void expect_balance(const Unspent& expected) const {
+    const json::value balance = as_json({"wallet", "balance", "all"});
+    EXPECT_EQ(balance.at("total").as_string(), std::to_string(expected.value));
+    EXPECT_EQ(balance.at("coins").to_number<std::uint64_t>(), expected.count);
+    EXPECT_NE(text({"wallet", "verify"}).find("fits together"), std::string::npos);
+  }
+
+  TempDir dir_;
+};
+
+TEST_F(WalletRescan, FindsWhatTheUtxoStateKnows) {
+  (void)text({"sync", "--to", "150"});
+  const Unspent all = unspent();
+  ASSERT_GT(all.scripts.size(), 50u);
+  make_wallet(all.scripts);
+  EXPECT_EQ(as_json({"wallet", "balance", "all"}).at("coins").to_number<std::uint64_t>(), 0u);
+  const json::value done = as_json({"wallet", "rescan", "all"});
+  EXPECT_EQ(done.at("blocks").to_number<std::uint64_t>(), 151u);
+  expect_balance(all);
+  // Again it finds nothing new; and from then on blocks keep it up to date by themselves.
+  EXPECT_EQ(as_json({"wallet", "rescan", "all"}).at("changed").to_number<std::uint64_t>(), 0u);
+  (void)text({"sync", "--to", "170"});
+  const auto tip = as_json({"wallet", "balance", "all"}).at("tip_height");
+  EXPECT_EQ(tip.to_number<std::uint64_t>(), 170u);
+  EXPECT_NE(text({"wallet", "verify"}).find("fits together"), std::string::npos);
+  // What is above the tip, or of a wallet that is not there, is said in one line.
+  EXPECT_EQ(run({"wallet", "rescan", "nobody", "--data", data()}).exit_code, 1);
+  EXPECT_EQ(run({"wallet", "rescan", "all", "--from", "900", "--data", data()}).exit_code, 1);
+}
+
+TEST_F(WalletRescan, IsDoneByTheRunningDaemon) {
+  (void)text({"sync", "--to", "150"});
+  const Unspent all = unspent();
+  make_wallet(all.scripts);
+  test::Process daemon({test::coffer(), "serve", "--data", data(), "--devnet-block-interval-ms",
+                        "3600000", "--http-listen",
+                        "127.0.0.1:" + std::to_string(test::free_port())});
+  ASSERT_TRUE(daemon.wait_for_output("http://")) << daemon.err();
+  const json::value asked = as_json({"wallet", "rescan", "all"});
+  EXPECT_EQ(asked.at("name").as_string(), "all");
+  // Another process's work can only be looked at now and then.
+  json::value wallet;
+  for (int i = 0; i < 600; ++i) {
+    wallet = as_json({"wallet", "list"}).at("wallets").at(0);
+    if (wallet.at("rescan_next").is_null()) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  EXPECT_TRUE(wallet.at("rescan_next").is_null()) << daemon.err();
+  EXPECT_GE(as_json({"wallet", "balance", "all"}).at("coins").to_number<std::uint64_t>(), 1u);
+  daemon.kill(SIGTERM);
+  const auto end = daemon.wait();
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->exit_code, 0) << end->err;
+  expect_balance(unspent());
+}
+
+TEST_F(WalletRescan, AHistoryOfAnotherProgramComesInWithAWayBack) {
+  (void)text({"wallet", "create", "old", "--network", "regtest"});
+  const std::string file = (dir_.path() / "history.jsonl").string();
+  std::ofstream(file) << R"({"coffer_history":1,"chain":"bitcoin","network":"regtest"})" << "\n"
+                      << R"({"script":"00140707070707070707070707070707070707070707"})" << "\n";
+  const json::value tried = as_json({"wallet", "import-history", "old", file, "--dry-run"});
+  EXPECT_TRUE(tried.at("dry_run").as_bool());
+  EXPECT_EQ(tried.at("addresses").to_number<std::uint64_t>(), 1u);
+  const std::string done = text({"wallet", "import-history", "old", file});
+  EXPECT_NE(done.find("1 addresses"), std::string::npos) << done;
+  EXPECT_NE(done.find("coffer db restore"), std::string::npos) << done;
+  EXPECT_EQ(as_json({"wallet", "addresses", "old"}).at("addresses").as_array().size(), 1u);
+  const std::string backup = data() + "/wallet.db.before-import-1";
+  (void)text({"db", "restore", backup, "--replace", "--network", "regtest"});
+  EXPECT_EQ(as_json({"wallet", "addresses", "old"}).at("addresses").as_array().size(), 0u);
+}
+
+}  // namespace
+}  // namespace coffer
