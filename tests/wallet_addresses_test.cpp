@@ -1,5 +1,5 @@
-// Watched scripts: the gap that moves on, descriptors of every kind, and addresses that are given out
-// while blocks come in (W12).
+// Watched scripts: the gap that moves on, descriptors of every kind, and addresses that are given
+// out while blocks come in (W12).
 #include <thread>
 
 #include "wallet/descriptor_test_util.h"

@@ -21,16 +21,15 @@ class BulkLoad {
   BulkLoad(WalletEngine& engine, WalletId wallet) : engine_(engine), wallet_(wallet) {}
 
   Result<> run(const std::vector<BulkTx>& txs) {
-    return engine_.database().run_transaction(
-        [&](sql::Transaction& at) -> Result<> {
-          TRY(read_addresses(at));
-          first_ = TRY(next_id(at, "transactions"));
-          TRY(add_transactions(at, txs));
-          TRY(add_inputs(at, txs));
-          TRY(add_coins(at, txs));
-          if (at.dialect() == sql::Dialect::kSqlite) return {};
-          return at.script("ANALYZE");
-        });
+    return engine_.database().run_transaction([&](sql::Transaction& at) -> Result<> {
+      TRY(read_addresses(at));
+      first_ = TRY(next_id(at, "transactions"));
+      TRY(add_transactions(at, txs));
+      TRY(add_inputs(at, txs));
+      TRY(add_coins(at, txs));
+      if (at.dialect() == sql::Dialect::kSqlite) return {};
+      return at.script("ANALYZE");
+    });
   }
 
  private:
@@ -50,8 +49,8 @@ class BulkLoad {
   }
   // On PostgreSQL the sequence is moved on to leave room.
   Result<std::uint64_t> next_id(sql::Transaction& at, std::string_view table) {
-    const auto last = TRY(
-        at.value<std::uint64_t>(fmt::format("SELECT coalesce(max(id), 0) FROM {}", table)));
+    const auto last =
+        TRY(at.value<std::uint64_t>(fmt::format("SELECT coalesce(max(id), 0) FROM {}", table)));
     if (at.dialect() == sql::Dialect::kSqlite) return *last + 1;
     const auto moved = TRY(at.value<std::uint64_t>(
         fmt::format("SELECT setval(pg_get_serial_sequence('{0}', 'id'),"

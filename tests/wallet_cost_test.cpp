@@ -28,9 +28,7 @@ class Cost : public Story {
                                    : server->location(server->fresh_database());
     options.clock = &clock();
     options.max_connections = 1;
-    options.on_statement = [heard = &world->heard](std::string_view text) {
-      heard->emplace(text);
-    };
+    options.on_statement = [heard = &world->heard](std::string_view text) { heard->emplace(text); };
     world->engine = std::make_unique<WalletEngine>("cost", options, StoreOptions{});
     engine_ = world->engine.get();
     chain_.clear();
@@ -39,8 +37,9 @@ class Cost : public Story {
     for (std::uint64_t height = 0; height < kBlocks; ++height)
       rows_.push_back({height, chain_[height]->hash});
     ok(engine_->database().run_transaction([&](sql::Transaction& at) -> Result<> {
-      auto rows = TRY(at.batch("INSERT INTO blocks (block_height, header_hash, block_timestamp)"
-                               " VALUES ($1, $2, 0)"));
+      auto rows =
+          TRY(at.batch("INSERT INTO blocks (block_height, header_hash, block_timestamp)"
+                       " VALUES ($1, $2, 0)"));
       for (const auto& [height, hash] : rows_) TRY(rows.add({height, hash}));
       (void)TRY(rows.finish());
       return {};
@@ -160,8 +159,8 @@ class Plans : public Cost {
     (void)balance();
     (void)balance({}, {.account = "default"});
     (void)balance({}, {.script = script(1)});
-    for (const CoinOrder order : {CoinOrder::kOldest, CoinOrder::kNewest, CoinOrder::kLargest,
-                                  CoinOrder::kSmallest})
+    for (const CoinOrder order :
+         {CoinOrder::kOldest, CoinOrder::kNewest, CoinOrder::kLargest, CoinOrder::kSmallest})
       for (const bool of_script : {false, true}) {
         CoinQuery query;
         query.order = order;
@@ -206,7 +205,8 @@ class Plans : public Cost {
           nulls.push_back("NULL");
         }
         TRY(at.script("SET LOCAL plan_cache_mode = force_generic_plan"));
-        TRY(at.script("SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off;"
+        TRY(
+            at.script("SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off;"
                       " SET LOCAL enable_mergejoin = off"));
         TRY(at.script(params == 0 ? "PREPARE planned AS " + limited
                                   : fmt::format("PREPARE planned ({}) AS {}",

@@ -81,8 +81,8 @@ std::string dump(const ModelWallet& wallet, const DumpOptions& options) {
     std::uint64_t received = 0, sent = 0;
     for (const std::uint32_t index : entry.coins) received += entry.tx.outputs[index].amount;
     for (const auto& [input, amount] : entry.amounts) sent += amount;
-    txs.push_back(TxLine{id, entry.status, entry.height, entry.reason, entry.in_mempool,
-                         entry.stub, received, sent}
+    txs.push_back(TxLine{id, entry.status, entry.height, entry.reason, entry.in_mempool, entry.stub,
+                         received, sent}
                       .text());
   }
   for (const chain::Outpoint& coin : wallet.all_coins()) {
@@ -126,9 +126,8 @@ std::string dump(Store& store, WalletId wallet, const DumpOptions& options) {
        }))
     coins.push_back(
         coin_line(coin.outpoint, coin.amount.value, coin.state, coin.spent_by, coin.lease));
-  for (const LeasedCoin& coin : all_pages<LeasedCoin>([&](const std::string& cursor) {
-         return store.leases(wallet, {options.page, cursor});
-       }))
+  for (const LeasedCoin& coin : all_pages<LeasedCoin>(
+           [&](const std::string& cursor) { return store.leases(wallet, {options.page, cursor}); }))
     leases.push_back(fmt::format("lease {}#{}\n", brief(coin.outpoint.tx), coin.outpoint.index));
   return text + joined(txs) + joined(coins) + joined(edges) + joined(leases);
 }

@@ -1,8 +1,8 @@
 // The state of a wallet as text, of the store and of the model: equal texts, equal states.
 #pragma once
 
-#include "wallet_model.h"
 #include "wallet_engines.h"
+#include "wallet_model.h"
 
 namespace coffer::wallet::test {
 

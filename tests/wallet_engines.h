@@ -59,15 +59,14 @@ class WalletEngine {
     feed_.reset();
     const bool lite = database_->dialect() == sql::Dialect::kSqlite;
     const std::vector<std::string> tables = {
-        "labels",      "balance_summary", "pruned_summary", "pruned_transactions", "utxo_leases",
-        "tx_replacements", "utxos",       "tx_inputs",      "tx_raw",              "transactions",
-        "addresses",   "descriptors",     "accounts",       "blocks",              "wallets"};
+        "labels",      "balance_summary", "pruned_summary", "pruned_transactions",
+        "utxo_leases", "tx_replacements", "utxos",          "tx_inputs",
+        "tx_raw",      "transactions",    "addresses",      "descriptors",
+        "accounts",    "blocks",          "wallets"};
     const auto done = database_->run_transaction([&](sql::Transaction& sql) -> Result<> {
-      for (const std::string& table : tables)
-        TRY(sql.script("DELETE FROM " + table));
-      return sql.script(
-          lite ? "UPDATE sync_state SET position = x'', tip_height = -1"
-               : "UPDATE sync_state SET position = '\\x', tip_height = -1");
+      for (const std::string& table : tables) TRY(sql.script("DELETE FROM " + table));
+      return sql.script(lite ? "UPDATE sync_state SET position = x'', tip_height = -1"
+                             : "UPDATE sync_state SET position = '\\x', tip_height = -1");
     });
     check_ok(done);
     open_feed();

@@ -33,9 +33,8 @@ TEST_P(BadInput, UnknownWallet) {
   refuses(none, [&] { return store().accounts(nobody); });
   refuses(none, [&] { return store().descriptors(nobody); });
   refuses(none, [&] { return store().import_script(nobody, script(1), {}); });
-  refuses(none, [&] {
-    return store().import_descriptor(nobody, "wpkh(" + kTestnetKey + "/0/*)", {});
-  });
+  refuses(none,
+          [&] { return store().import_descriptor(nobody, "wpkh(" + kTestnetKey + "/0/*)", {}); });
   refuses(none, [&] { return store().import_core(nobody, {}); });
   refuses(none, [&] { return store().new_address(nobody, "default", false); });
   refuses(none, [&] { return store().addresses(nobody, {}); });
@@ -71,8 +70,8 @@ TEST_P(BadInput, UnknownThings) {
 
 TEST_P(BadInput, Names) {
   for (const std::string& name :
-       {std::string(), std::string("-x"), std::string(".x"), std::string("a b"),
-        std::string("a/b"), std::string("\xc3\xa4"), std::string(101, 'a')})
+       {std::string(), std::string("-x"), std::string(".x"), std::string("a b"), std::string("a/b"),
+        std::string("\xc3\xa4"), std::string(101, 'a')})
     refuses(Code::kInvalidInput, [&] { return store().create({name}); });
   refuses(Code::kConflict, [&] { return store().create({"alice"}); });
   refuses(Code::kInvalidInput, [&] { return store().create({"bob", 0, 0}); });

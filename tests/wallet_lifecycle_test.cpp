@@ -70,8 +70,7 @@ TEST_P(TxArrow, Published_ToReplaced_ByAHigherFee) {
   const auto detail = store().transaction(alice_, first.id);
   ok(detail);
   EXPECT_EQ(detail->entry.replaced_by, std::vector<Hash256>{second.id});
-  EXPECT_EQ(store().transaction(alice_, second.id)->entry.replaces,
-            std::vector<Hash256>{first.id});
+  EXPECT_EQ(store().transaction(alice_, second.id)->entry.replaces, std::vector<Hash256>{first.id});
 }
 
 TEST_P(TxArrow, Published_ToFailed_ByADoubleSpend) {

@@ -63,10 +63,10 @@ Balance ModelWallet::balance() const {
   for (const chain::Outpoint& coin : all_coins()) {
     const CoinState its = state(coin);
     const std::uint64_t value = amount(coin);
-    const bool counts = its == CoinState::kConfirmed || its == CoinState::kUnconfirmed ||
-                        its == CoinState::kImmature ||
-                        (its == CoinState::kLocked &&
-                         txs.at(coin.tx).status == TxStatus::kPublished);
+    const bool counts =
+        its == CoinState::kConfirmed || its == CoinState::kUnconfirmed ||
+        its == CoinState::kImmature ||
+        (its == CoinState::kLocked && txs.at(coin.tx).status == TxStatus::kPublished);
     if (!counts) continue;
     ++b.coins;
     b.total += value;
@@ -104,8 +104,7 @@ bool ModelWallet::has_invalid_parent(const MadeTx& tx) const {
     // Spent long ago, by one that is pruned or is a stub.
     if (stub_spends.contains(input)) return true;
     const bool was_mine = self != txs.end() && self->second.amounts.contains(i);
-    if (was_mine && pruned.contains(input.tx) &&
-        (parent == txs.end() || parent->second.stub))
+    if (was_mine && pruned.contains(input.tx) && (parent == txs.end() || parent->second.stub))
       return true;
   }
   return false;
@@ -309,7 +308,8 @@ void ModelWallet::disconnect_above(std::int64_t height) {
     orphans.push_back(id);
   }
   for (const Hash256& orphan : orphans)
-    for (const Hash256& id : descendants(orphan)) set(txs.at(id), TxStatus::kFailed, "parent_invalid");
+    for (const Hash256& id : descendants(orphan))
+      set(txs.at(id), TxStatus::kFailed, "parent_invalid");
 }
 
 void ModelWallet::drop(const Hash256& id) {
@@ -395,11 +395,11 @@ void ModelWallet::prune(std::optional<std::int64_t> invalid_older_than_ms) {
   std::vector<Hash256> going;
   for (const auto& [id, entry] : txs) {
     if (entry.stub || !deep(entry)) continue;
-    const bool all_spent = std::all_of(
-        entry.coins.begin(), entry.coins.end(), [&, &tx = id](const std::uint32_t index) {
-          const auto by = spender({tx, index});
-          return by && deep(txs.at(*by));
-        });
+    const bool all_spent = std::all_of(entry.coins.begin(), entry.coins.end(),
+                                       [&, &tx = id](const std::uint32_t index) {
+                                         const auto by = spender({tx, index});
+                                         return by && deep(txs.at(*by));
+                                       });
     if (all_spent) going.push_back(id);
   }
   // Who spends what is remembered before the inputs are forgotten.
@@ -446,8 +446,7 @@ void ModelWallet::prune(std::optional<std::int64_t> invalid_older_than_ms) {
   for (const Hash256& id : old) {
     for (const std::uint32_t index : txs.at(id).coins) leases.erase({id, index});
     txs.erase(id);
-    std::erase_if(edges,
-                  [&](const auto& edge) { return edge.first == id || edge.second == id; });
+    std::erase_if(edges, [&](const auto& edge) { return edge.first == id || edge.second == id; });
   }
 }
 

@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
-#include "wallet_world.h"
 #include "wallet/store.h"
+#include "wallet_world.h"
 
 namespace coffer::wallet::test {
 

@@ -1,6 +1,6 @@
 // Random lives of two wallets on SQLite, on PostgreSQL and in a plain model in memory: after every
-// step all three answer the same, errors included. A failure names its seed; run that one alone with
-// COFFER_SEED=N, or so many from it with COFFER_SEEDS.
+// step all three answer the same, errors included. A failure names its seed; run that one alone
+// with COFFER_SEED=N, or so many from it with COFFER_SEEDS.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -171,12 +171,10 @@ class Sequence {
       if (rng_.one_in(3)) options.lock_id = lock(rng_.between(1, 3));
       did_ = fmt::format("recorded as pending {} bump {} force {}", to_hex(tx.id.view().first(6)),
                          options.bump, options.force);
-      expected =
-          models_[wallet].record_pending(tx, options.bump, options.lock_id, options.force);
+      expected = models_[wallet].record_pending(tx, options.bump, options.lock_id, options.force);
     }
-    expect_same(wallet, expected, [&](Store& store, WalletId id) {
-      return store.record(id, tx.raw, options);
-    });
+    expect_same(wallet, expected,
+                [&](Store& store, WalletId id) { return store.record(id, tx.raw, options); });
   }
   void publish() {
     if (made_.empty()) return;
@@ -233,7 +231,8 @@ class Sequence {
       if (tx.coinbase || mined.contains(tx.id) || rng_.one_in(2)) continue;
       const bool fits =
           std::all_of(tx.inputs.begin(), tx.inputs.end(), [&](const chain::Outpoint& input) {
-            return !spent.contains(input) && (!known.contains(input.tx) || mined.contains(input.tx));
+            return !spent.contains(input) &&
+                   (!known.contains(input.tx) || mined.contains(input.tx));
           });
       if (!fits) continue;
       mined.insert(tx.id);
@@ -266,7 +265,8 @@ class Sequence {
   }
   void reorganise() {
     if (chain_.empty()) return;
-    const std::uint64_t most = rng_.one_in(4) ? chain_.size() : std::min<std::size_t>(4, chain_.size());
+    const std::uint64_t most =
+        rng_.one_in(4) ? chain_.size() : std::min<std::size_t>(4, chain_.size());
     std::uint64_t height = chain_.size() - rng_.between(1, most);
     // Below what was pruned there is no way back.
     std::uint64_t floor = 0;

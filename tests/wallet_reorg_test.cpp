@@ -102,8 +102,7 @@ TEST_P(Reorg, E3_TheSameBlockAgainChangesNothing) {
 TEST_P(Reorg, E3_AnotherBlockAtTheSameHeightIsRefused) {
   mine();
   const MadeTx payment = confirmed();
-  const auto other =
-      make_block(network(), chain_.front()->hash, 1, {incoming(3)}, 77'777);
+  const auto other = make_block(network(), chain_.front()->hash, 1, {incoming(3)}, 77'777);
   const std::string before = everything();
   EXPECT_EQ(code(try_deliver(other)), Code::kUnavailable);
   EXPECT_EQ(everything(), before);

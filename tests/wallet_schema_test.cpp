@@ -17,9 +17,10 @@ class Schema : public Story {
         " FROM (SELECT wallet_id, account_id, address_id, kind, amount FROM coin_kinds UNION ALL"
         " SELECT wallet_id, account_id, 0, kind, amount FROM coin_kinds) k"
         " GROUP BY wallet_id, account_id, address_id, kind";
-    return number(fmt::format("SELECT (SELECT count(*) FROM ({0} EXCEPT {1}) a)"
-                              " + (SELECT count(*) FROM ({1} EXCEPT {0}) b)",
-                              kKept, kCounted));
+    return number(
+        fmt::format("SELECT (SELECT count(*) FROM ({0} EXCEPT {1}) a)"
+                    " + (SELECT count(*) FROM ({1} EXCEPT {0}) b)",
+                    kKept, kCounted));
   }
   void refuses(std::string_view text, Code expected, sql::Params params = {}) {
     const std::string before = everything();
@@ -72,9 +73,10 @@ TEST_P(Schema, W4_ForbiddenCombinationsAreRefused) {
   refuses("UPDATE utxos SET spent_input_index = 0", check);
   refuses("UPDATE utxos SET amount = -1", check);
   refuses("UPDATE utxos SET output_index = -1", check);
-  refuses("INSERT INTO tx_replacements (wallet_id, replaced_tx_id, replacement_tx_id, created_at)"
-          " VALUES ($1, $2, $2, 0)",
-          check, {alice_, mined});
+  refuses(
+      "INSERT INTO tx_replacements (wallet_id, replaced_tx_id, replacement_tx_id, created_at)"
+      " VALUES ($1, $2, $2, 0)",
+      check, {alice_, mined});
   refuses("UPDATE transactions SET tx_hash = $2 WHERE id = $1", Code::kConflict,
           {mined, loose.id});  // twice in one wallet
 }
@@ -118,12 +120,14 @@ TEST_P(Schema, W10_NothingRefersToAnotherWallet) {
   refuses("UPDATE utxos SET wallet_id = $2 WHERE wallet_id = $1", held, {alice_, bob});
   refuses("UPDATE addresses SET account_id = $2 WHERE wallet_id = $1", held,
           {alice_, bobs("accounts")});
-  refuses("INSERT INTO utxo_leases (wallet_id, utxo_id, external_lock_id, expires_at)"
-          " VALUES ($1, $2, $3, 0)",
-          held, {alice_, bobs("utxos"), lock_id(1)});
-  refuses("INSERT INTO tx_inputs (wallet_id, tx_id, input_index, prev_tx_hash, prev_output_index)"
-          " VALUES ($1, $2, 5, $3, 0)",
-          held, {alice_, bobs("transactions"), foreign(1).tx});
+  refuses(
+      "INSERT INTO utxo_leases (wallet_id, utxo_id, external_lock_id, expires_at)"
+      " VALUES ($1, $2, $3, 0)",
+      held, {alice_, bobs("utxos"), lock_id(1)});
+  refuses(
+      "INSERT INTO tx_inputs (wallet_id, tx_id, input_index, prev_tx_hash, prev_output_index)"
+      " VALUES ($1, $2, 5, $3, 0)",
+      held, {alice_, bobs("transactions"), foreign(1).tx});
 }
 
 TEST_P(Schema, W11_TheSummaryFollowsWhateverAPersonDoesToCoins) {
@@ -157,8 +161,7 @@ TEST_P(Schema, W11_TheSummaryFollowsWhateverAPersonDoesToCoins) {
   doing("UPDATE transactions SET status = 'pending', reason = NULL WHERE block_height IS NULL");
   doing("DELETE FROM blocks");
   doing("DELETE FROM utxos WHERE tx_id = $1", {id_of(two)});
-  doing("UPDATE utxos SET tx_id = $1, output_index = 50 + id WHERE tx_id <> $1",
-        {id_of(one)});
+  doing("UPDATE utxos SET tx_id = $1, output_index = 50 + id WHERE tx_id <> $1", {id_of(one)});
   doing("DELETE FROM utxos");
   EXPECT_EQ(number("SELECT CAST(coalesce(sum(coins + amount), 0) AS BIGINT) FROM balance_summary"),
             0);
@@ -168,9 +171,10 @@ TEST_P(Schema, W8_ALockIdHas32Bytes) {
   const MadeTx money = confirmed();
   const std::int64_t id = number("SELECT max(id) FROM utxos");
   for (const std::size_t size : {0u, 31u, 33u})
-    refuses("INSERT INTO utxo_leases (wallet_id, utxo_id, external_lock_id, expires_at)"
-            " VALUES ($1, $2, $3, 0)",
-            Code::kInvalidInput, {alice_, id, Bytes(size, 7)});
+    refuses(
+        "INSERT INTO utxo_leases (wallet_id, utxo_id, external_lock_id, expires_at)"
+        " VALUES ($1, $2, $3, 0)",
+        Code::kInvalidInput, {alice_, id, Bytes(size, 7)});
 }
 
 TEST_P(Schema, W9_EveryForeignKeyHasAnIndexThatLeadsWithItsColumns) {
@@ -200,8 +204,10 @@ TEST_P(Schema, W9_EveryForeignKeyHasAnIndexThatLeadsWithItsColumns) {
             ? "SELECT count(*) FROM (SELECT $1 || '(' || group_concat(c.name) || ')' AS leads FROM"
               " (SELECT l.name AS i, x.name FROM pragma_index_list($1) l, pragma_index_info(l.name)"
               " x WHERE x.seqno < $2 ORDER BY x.name) c GROUP BY c.i) WHERE leads = $3"
-            : "SELECT count(*) FROM pg_index i WHERE i.indrelid = CAST(CAST($1 AS TEXT) AS regclass)"
-              " AND CAST($1 AS TEXT) || '(' || (SELECT string_agg(a.attname, ',' ORDER BY a.attname)"
+            : "SELECT count(*) FROM pg_index i WHERE i.indrelid = CAST(CAST($1 AS TEXT) AS "
+              "regclass)"
+              " AND CAST($1 AS TEXT) || '(' || (SELECT string_agg(a.attname, ',' ORDER BY "
+              "a.attname)"
               " FROM pg_attribute a WHERE a.attrelid = i.indrelid AND a.attnum = ANY ("
               " (CAST(i.indkey AS int2[]))[0:CAST($2 AS INTEGER) - 1])) || ')' = CAST($3 AS TEXT)";
     const std::int64_t found = number(leads, {table, columns, key});

@@ -205,10 +205,11 @@ class Story : public testing::TestWithParam<sql::test::Engine> {
           "tx_inputs", "utxos", "tx_replacements", "utxo_leases", "pruned_transactions",
           "pruned_summary", "labels", "balance_summary"}) {
       const std::string json = is_sqlite() ? table_in_sqlite(table)
-                                           : fmt::format("SELECT coalesce(md5(string_agg(r, ',' "
-                                                         "ORDER BY r)), '') FROM (SELECT CAST(t AS "
-                                                         "TEXT) AS r FROM {} t) x",
-                                                         table);
+                                           : fmt::format(
+                                                 "SELECT coalesce(md5(string_agg(r, ',' "
+                                                 "ORDER BY r)), '') FROM (SELECT CAST(t AS "
+                                                 "TEXT) AS r FROM {} t) x",
+                                                 table);
       auto connection = engine_->database().acquire();
       EXPECT_TRUE(connection) << connection.error().message;
       const auto value = connection->value<std::string>(json);
@@ -245,9 +246,10 @@ class Story : public testing::TestWithParam<sql::test::Engine> {
     while (rows && rows->next().value_or(false))
       columns += fmt::format("{}quote({})", columns.empty() ? "" : " || '|' || ",
                              rows->get<std::string>(0).value_or(""));
-    return fmt::format("SELECT coalesce(group_concat(r), '') FROM (SELECT {} AS r FROM {}"
-                       " ORDER BY r)",
-                       columns, table);
+    return fmt::format(
+        "SELECT coalesce(group_concat(r), '') FROM (SELECT {} AS r FROM {}"
+        " ORDER BY r)",
+        columns, table);
   }
 
   bool is_damaged_ = false;
@@ -255,8 +257,8 @@ class Story : public testing::TestWithParam<sql::test::Engine> {
 
 }  // namespace coffer::wallet::test
 
-#define COFFER_ON_BOTH_ENGINES(suite)                                              \
-  INSTANTIATE_TEST_SUITE_P(On, suite,                                              \
-                           testing::Values(::coffer::sql::test::Engine::kSqlite,   \
+#define COFFER_ON_BOTH_ENGINES(suite)                                               \
+  INSTANTIATE_TEST_SUITE_P(On, suite,                                               \
+                           testing::Values(::coffer::sql::test::Engine::kSqlite,    \
                                            ::coffer::sql::test::Engine::kPostgres), \
                            ::coffer::sql::test::engine_name)

@@ -61,9 +61,7 @@ class Verify : public Story {
     return lite ? "x'" + to_hex(bytes) + "'" : "'\\x" + to_hex(bytes) + "'";
   }
   std::string blob(ByteView bytes) { return blob(bytes, is_sqlite()); }
-  std::string spent_coin() {
-    return fmt::format("tx_id = {} AND output_index = 0", id_of(money_));
-  }
+  std::string spent_coin() { return fmt::format("tx_id = {} AND output_index = 0", id_of(money_)); }
   // Long ago: money_ is kept by its second coin, its spender is a stub.
   void make_stub() {
     mine({loose_, child_});
@@ -90,9 +88,9 @@ TEST_P(Verify, OnePublishedTransactionNamesAnOutpoint) {
               "at most one published transaction names an outpoint");
 }
 TEST_P(Verify, ACoinIsSpentByTheBest) {
-  finds_after("UPDATE utxos SET spent_by_tx_id = NULL, spent_input_index = NULL WHERE " +
-                  spent_coin(),
-              "a coin is spent by the best of those that name it");
+  finds_after(
+      "UPDATE utxos SET spent_by_tx_id = NULL, spent_input_index = NULL WHERE " + spent_coin(),
+      "a coin is spent by the best of those that name it");
 }
 TEST_P(Verify, ACoinIsNotSpentByOneThatDoesNotNameIt) {
   finds_after(fmt::format("UPDATE utxos SET spent_by_tx_id = {}, spent_input_index = 0 WHERE"
@@ -154,9 +152,10 @@ TEST_P(Verify, EveryCoinIsInTheSummary) {
               "every coin that counts is in the summary");
 }
 TEST_P(Verify, TheSummaryHasNothingElse) {
-  finds_after("INSERT INTO balance_summary SELECT DISTINCT wallet_id, account_id, address_id,"
-              " 'locked', 1, 5 FROM balance_summary WHERE address_id <> 0",
-              "the summary of an address has nothing else");
+  finds_after(
+      "INSERT INTO balance_summary SELECT DISTINCT wallet_id, account_id, address_id,"
+      " 'locked', 1, 5 FROM balance_summary WHERE address_id <> 0",
+      "the summary of an address has nothing else");
 }
 TEST_P(Verify, AnAccountIsTheSumOfItsAddresses) {
   finds_after("UPDATE balance_summary SET coins = coins + 1 WHERE address_id = 0",
@@ -187,9 +186,9 @@ TEST_P(Verify, BytesAreTheTransactions) {
               "has the bytes of another");
 }
 TEST_P(Verify, InputsAreThoseOfTheBytes) {
-  finds_after(fmt::format("UPDATE tx_inputs SET prev_output_index = 9 WHERE tx_id = {}",
-                          id_of(loose_)),
-              "has other inputs than its bytes say");
+  finds_after(
+      fmt::format("UPDATE tx_inputs SET prev_output_index = 9 WHERE tx_id = {}", id_of(loose_)),
+      "has other inputs than its bytes say");
 }
 TEST_P(Verify, NoInputIsTooMany) {
   finds_after(fmt::format("INSERT INTO tx_inputs (wallet_id, tx_id, input_index, prev_tx_hash,"
@@ -198,9 +197,9 @@ TEST_P(Verify, NoInputIsTooMany) {
               "has other inputs than its bytes say");
 }
 TEST_P(Verify, NoInputIsMissing) {
-  finds_after(fmt::format("DELETE FROM tx_inputs WHERE tx_id = {} AND input_index = 1",
-                          id_of(loose_)),
-              "lacks an input");
+  finds_after(
+      fmt::format("DELETE FROM tx_inputs WHERE tx_id = {} AND input_index = 1", id_of(loose_)),
+      "lacks an input");
 }
 TEST_P(Verify, CoinsAreThoseOfTheBytes) {
   ok(sql("UPDATE utxos SET amount = amount + 1 WHERE spent_by_tx_id IS NULL"));

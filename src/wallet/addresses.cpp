@@ -1,8 +1,8 @@
 // Which scripts a wallet watches, and giving out addresses.
-#include "wallet/addresses_impl.h"
 #include "base/check.h"
 #include "chain/address.h"
 #include "chain/script.h"
+#include "wallet/addresses_impl.h"
 #include "wallet/ledger_impl.h"
 #include "wallet/store_impl.h"
 
@@ -17,8 +17,10 @@ Result<AddressInfo> read_address(const chain::Network& network, const sql::Rows&
   address.type = TRY(rows.get<std::string>(3));
   address.branch = TRY(rows.get<std::optional<std::uint32_t>>(4));
   address.index = TRY(rows.get<std::optional<std::uint32_t>>(5));
-  address.given_out = TRY(rows.get<std::int64_t>(6)) != 0;
-  address.used = TRY(rows.get<std::int64_t>(7)) != 0;
+  address.given_out = TRY(rows.get<std::int64_t>(6))
+  != 0;
+  address.used = TRY(rows.get<std::int64_t>(7))
+  != 0;
   address.text = chain::address_text(network, address.script).value_or("");
   return address;
 }
@@ -41,11 +43,11 @@ Result<Added> add_descriptor_row(sql::Transaction& sql, WalletId wallet, std::ui
                                  const Descriptor& descriptor, std::uint32_t branch,
                                  std::uint32_t next_index) {
   const std::string text = descriptor.canonical();
-  auto known = TRY(sql.one<std::uint64_t, std::uint64_t, std::uint32_t, std::uint32_t,
-                           std::uint32_t>(
-      "SELECT id, account_id, branch, next_index, derived_to FROM descriptors"
-      " WHERE wallet_id = $1 AND descriptor = $2",
-      {wallet, text}));
+  auto known =
+      TRY(sql.one<std::uint64_t, std::uint64_t, std::uint32_t, std::uint32_t, std::uint32_t>(
+          "SELECT id, account_id, branch, next_index, derived_to FROM descriptors"
+          " WHERE wallet_id = $1 AND descriptor = $2",
+          {wallet, text}));
   if (known) {
     const auto& [id, its_account, its_branch, next, derived] = *known;
     if (its_account != account || its_branch != branch)
@@ -95,8 +97,8 @@ Result<Imported> Store::add_descriptors(sql::Transaction& sql, WalletId wallet,
     const std::uint32_t next = ranged ? options.next_index.value_or(0) : 0;
     Added added = TRY(add_descriptor_row(sql, wallet, account, alternatives[i], branch, next));
     imported.descriptors += added.is_new ? 1 : 0;
-    const std::uint64_t wanted = std::max<std::uint64_t>(
-        std::uint64_t{added.row.next_index} + *gap, options.watch_to.value_or(0));
+    const std::uint64_t wanted = std::max<std::uint64_t>(std::uint64_t{added.row.next_index} + *gap,
+                                                         options.watch_to.value_or(0));
     const std::uint64_t to = ranged ? std::min<std::uint64_t>(wanted, kMaxIndex) : 1;
     imported.addresses +=
         TRY(derive_to(sql, network_, wallet, added.row, static_cast<std::uint32_t>(to)));
@@ -154,12 +156,12 @@ Result<Imported> Store::import_script(WalletId wallet, ByteView script,
         TRY(share_writing(sql));
         TRY(Ledger(sql, wallet).lock());
         const std::uint64_t account = TRY(account_id(sql, wallet, options.account));
-        const std::int64_t added = TRY(sql.execute(
-            "INSERT INTO addresses (wallet_id, account_id, script_type, script_pub_key,"
-            " script_hash, given_out_at) VALUES ($1, $2, $3, $4, $5, coffer_now())"
-            " ON CONFLICT (wallet_id, script_hash) DO NOTHING",
-            {wallet, account, chain::to_string(chain::output_type(script)), script,
-             script_hash(script)}));
+        const std::int64_t added = TRY(
+            sql.execute("INSERT INTO addresses (wallet_id, account_id, script_type, script_pub_key,"
+                        " script_hash, given_out_at) VALUES ($1, $2, $3, $4, $5, coffer_now())"
+                        " ON CONFLICT (wallet_id, script_hash) DO NOTHING",
+                        {wallet, account, chain::to_string(chain::output_type(script)), script,
+                         script_hash(script)}));
         return Imported{0, static_cast<std::size_t>(added)};
       },
       kWrite);
@@ -180,12 +182,13 @@ Result<AddressInfo> Store::new_address(WalletId wallet, std::string_view account
                   internal ? "change" : "receiving");
     const auto [id, first] = *descriptor;
     // What belongs to this wallet by another descriptor is passed over.
-    for (std::uint32_t index = first; index < kMaxIndex && index - first < kMaxPassedOver; ++index) {
+    for (std::uint32_t index = first; index < kMaxIndex && index - first < kMaxPassedOver;
+         ++index) {
       (void)TRY(use_index(sql, network_, wallet, id, index));
-      (void)TRY(sql.execute(
-          "UPDATE addresses SET given_out_at = coffer_now() WHERE wallet_id = $1"
-          " AND descriptor_id = $2 AND address_index = $3",
-          {wallet, id, index}));
+      (void)TRY(
+          sql.execute("UPDATE addresses SET given_out_at = coffer_now() WHERE wallet_id = $1"
+                      " AND descriptor_id = $2 AND address_index = $3",
+                      {wallet, id, index}));
       // combo has several scripts; the newest kind that is its own is the one to show.
       sql::Rows rows = TRY(sql.query(std::string(kAddressQuery) +
                                          "WHERE a.wallet_id = $1 AND a.descriptor_id = $2"
@@ -201,7 +204,8 @@ Result<AddressInfo> Store::new_address(WalletId wallet, std::string_view account
 
 Result<Page<AddressInfo>> Store::addresses(WalletId wallet, const PageOptions& page) const {
   TRY(check_page(page));
-  const std::int64_t after = TRY(number_cursor(page.cursor)).value_or(0);
+  const std::int64_t after = TRY(number_cursor(page.cursor))
+  .value_or(0);
   auto connection = TRY(database_.acquire());
   TRY(require_wallet(connection, wallet));
   sql::Rows rows = TRY(connection.query(
@@ -232,7 +236,8 @@ Result<std::vector<DescriptorInfo>> Store::descriptors(WalletId wallet) const {
     info.id = TRY(rows.get<std::uint64_t>(0));
     info.account = TRY(rows.get<std::string>(1));
     info.text = TRY(rows.get<std::string>(2));
-    info.internal = TRY(rows.get<std::int64_t>(3)) == 1;
+    info.internal = TRY(rows.get<std::int64_t>(3))
+    == 1;
     info.is_ranged = TRY(rows.get<bool>(4));
     info.next_index = TRY(rows.get<std::uint32_t>(5));
     info.derived_to = TRY(rows.get<std::uint32_t>(6));

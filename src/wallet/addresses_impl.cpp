@@ -31,7 +31,8 @@ Result<std::size_t> derive_to(sql::Transaction& sql, const chain::Network& netwo
   auto batch = TRY(sql.batch(
       "INSERT INTO addresses (wallet_id, account_id, descriptor_id, branch, address_index,"
       " script_type, script_pub_key, script_hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
-      // One that was imported by itself belongs to the descriptor now: a payment to it moves the gap.
+      // One that was imported by itself belongs to the descriptor now: a payment to it moves the
+      // gap.
       " ON CONFLICT (wallet_id, script_hash) DO UPDATE SET descriptor_id = excluded.descriptor_id,"
       " branch = excluded.branch, address_index = excluded.address_index"
       " WHERE addresses.descriptor_id IS NULL AND addresses.account_id = excluded.account_id"));
@@ -52,13 +53,12 @@ Result<std::size_t> derive_to(sql::Transaction& sql, const chain::Network& netwo
 
 Result<bool> use_index(sql::Transaction& sql, const chain::Network& network, WalletId wallet,
                        std::uint64_t descriptor_id, std::uint32_t index) {
-  auto row =
-      TRY(sql.one<std::uint64_t, std::uint64_t, std::uint32_t, std::string, std::uint32_t,
-                  std::uint32_t, bool, std::uint32_t>(
-          "SELECT d.id, d.account_id, d.branch, d.descriptor, d.next_index, d.derived_to,"
-          " d.is_ranged, w.gap_limit FROM descriptors d JOIN wallets w ON w.id = d.wallet_id"
-          " WHERE d.wallet_id = $1 AND d.id = $2",
-          {wallet, descriptor_id}));
+  auto row = TRY(sql.one<std::uint64_t, std::uint64_t, std::uint32_t, std::string, std::uint32_t,
+                         std::uint32_t, bool, std::uint32_t>(
+      "SELECT d.id, d.account_id, d.branch, d.descriptor, d.next_index, d.derived_to,"
+      " d.is_ranged, w.gap_limit FROM descriptors d JOIN wallets w ON w.id = d.wallet_id"
+      " WHERE d.wallet_id = $1 AND d.id = $2",
+      {wallet, descriptor_id}));
   if (!row || !std::get<6>(*row)) return false;
   DescriptorRow found{std::get<0>(*row), std::get<1>(*row), std::get<2>(*row),
                       std::get<3>(*row), std::get<4>(*row), std::get<5>(*row)};
@@ -67,7 +67,8 @@ Result<bool> use_index(sql::Transaction& sql, const chain::Network& network, Wal
                           {wallet, descriptor_id, index + 1}));
   const std::uint64_t wanted = std::uint64_t{index} + 1 + std::get<7>(*row);
   const auto to = static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, kMaxIndex));
-  return TRY(derive_to(sql, network, wallet, found, to)) > 0;
+  return TRY(derive_to(sql, network, wallet, found, to))
+  > 0;
 }
 
 Result<std::vector<OwnedOutput>> find_owned(sql::Transaction& sql, const chain::Network& network,
@@ -80,12 +81,11 @@ Result<std::vector<OwnedOutput>> find_owned(sql::Transaction& sql, const chain::
     for (const chain::Output& output : view.outputs()) {
       const std::uint32_t index = at++;
       if (output.address.empty()) continue;
-      auto row = TRY(
-          sql.one<std::uint64_t, std::uint64_t, std::optional<std::uint64_t>,
-                  std::optional<std::uint32_t>, Bytes>(
-              "SELECT id, account_id, descriptor_id, address_index, script_pub_key FROM addresses"
-              " WHERE wallet_id = $1 AND script_hash = $2",
-              {wallet, script_hash(output.address)}));
+      auto row = TRY(sql.one<std::uint64_t, std::uint64_t, std::optional<std::uint64_t>,
+                             std::optional<std::uint32_t>, Bytes>(
+          "SELECT id, account_id, descriptor_id, address_index, script_pub_key FROM addresses"
+          " WHERE wallet_id = $1 AND script_hash = $2",
+          {wallet, script_hash(output.address)}));
       if (!row || !equal(std::get<4>(*row), output.address)) continue;
       owned.push_back({index, std::get<0>(*row), std::get<1>(*row)});
       // What is new may own an output that was passed over.

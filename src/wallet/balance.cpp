@@ -1,5 +1,6 @@
-// Balances (W11, W13): from the summary, corrected by the few coins whose state the clock or the tip
-// decides. Cost: the rows of the accounts, the coinbases of the last 100 blocks, the active leases.
+// Balances (W11, W13): from the summary, corrected by the few coins whose state the clock or the
+// tip decides. Cost: the rows of the accounts, the coinbases of the last 100 blocks, the active
+// leases.
 #include "wallet/addresses_impl.h"
 #include "wallet/store_impl.h"
 
@@ -63,7 +64,7 @@ Result<Balance> Store::balance(WalletId wallet, const Scope& scope) const {
         const Where where = TRY(resolve(sql, wallet, scope));
         Balance balance;
         balance.tip_height = TRY(sql.value<std::int64_t>("SELECT tip_height FROM sync_state"))
-                                 .value_or(-1);
+        .value_or(-1);
         TRY(add_summary(sql, wallet, where, balance));
 
         std::vector<sql::Param> params = {wallet};
@@ -79,13 +80,13 @@ Result<Balance> Store::balance(WalletId wallet, const Scope& scope) const {
         balance.immature = immature.value_or(0);
         balance.confirmed -= balance.immature;
 
-        sql::Rows leased = TRY(sql.query(
-            "SELECT c.state, CAST(sum(c.amount) AS BIGINT) FROM utxo_leases l"
-            " JOIN coin_states c ON c.wallet_id = l.wallet_id AND c.id = l.utxo_id"
-            " WHERE l.wallet_id = $1 AND l.expires_at > coffer_now()"
-            " AND c.state IN ('confirmed', 'unconfirmed')" +
-                narrow + " GROUP BY c.state",
-            params));
+        sql::Rows leased =
+            TRY(sql.query("SELECT c.state, CAST(sum(c.amount) AS BIGINT) FROM utxo_leases l"
+                          " JOIN coin_states c ON c.wallet_id = l.wallet_id AND c.id = l.utxo_id"
+                          " WHERE l.wallet_id = $1 AND l.expires_at > coffer_now()"
+                          " AND c.state IN ('confirmed', 'unconfirmed')" +
+                              narrow + " GROUP BY c.state",
+                          params));
         std::uint64_t leased_confirmed = 0;
         while (TRY(leased.next())) {
           const CoinState state = TRY(read_state(leased, 0));
@@ -94,8 +95,7 @@ Result<Balance> Store::balance(WalletId wallet, const Scope& scope) const {
           if (state == CoinState::kConfirmed) leased_confirmed += amount;
         }
         balance.spendable = balance.confirmed - leased_confirmed;
-        balance.total =
-            balance.confirmed + balance.unconfirmed + balance.immature + balance.locked;
+        balance.total = balance.confirmed + balance.unconfirmed + balance.immature + balance.locked;
         return balance;
       },
       kRead);

@@ -67,8 +67,8 @@ class Filter {
     if (account_ && read.account_id != *account_) return false;
     if (query_.spendable && !is_spendable(coin)) return false;
     if (query_.states.empty() ? !is_unspent(coin.state) && !query_.spendable
-                              : std::find(query_.states.begin(), query_.states.end(),
-                                          coin.state) == query_.states.end())
+                              : std::find(query_.states.begin(), query_.states.end(), coin.state) ==
+                                    query_.states.end())
       return false;
     if (query_.leased && *query_.leased != coin.lease.has_value()) return false;
     return within(coin.amount.value, query_.min_amount, query_.max_amount) &&
@@ -152,9 +152,9 @@ Result<std::vector<Read>> read_coins(sql::Transaction& sql, const CoinQuery& que
     if (look.after) params.emplace_back(look.after->amount);
   }
   if (look.after) params.emplace_back(look.after->id);
-  sql::Rows rows = TRY(sql.query(coin_sql(query, filter.walks_history(), look.address.has_value(),
-                                          look.after.has_value()),
-                                 params));
+  sql::Rows rows = TRY(sql.query(
+      coin_sql(query, filter.walks_history(), look.address.has_value(), look.after.has_value()),
+      params));
   std::vector<Read> read;
   while (TRY(rows.next())) read.push_back(TRY(read_coin(rows)));
   return read;

@@ -16,8 +16,8 @@ Result<bus::Position> stored_position(sql::Session& sql) {
 Result<> store_position(sql::Transaction& sql, const bus::Position& position,
                         std::int64_t tip_height) {
   const Bytes encoded = bus::encode_position(position);
-  (void)TRY(sql.execute("UPDATE sync_state SET position = $1, tip_height = $2",
-                        {encoded, tip_height}));
+  (void)TRY(
+      sql.execute("UPDATE sync_state SET position = $1, tip_height = $2", {encoded, tip_height}));
   return {};
 }
 
@@ -213,16 +213,15 @@ Result<> Feed::on_tx_dropped(const bus::TxDropped& dropped) {
   {
     auto connection = TRY(store_.database().acquire());
     if (!TRY(connection.value<std::int64_t>(
-            "SELECT id FROM transactions WHERE tx_hash = $1 AND in_mempool LIMIT 1",
-            {dropped.id})))
+            "SELECT id FROM transactions WHERE tx_hash = $1 AND in_mempool LIMIT 1", {dropped.id})))
       return {};
   }
   return store_.database().run_transaction(
       [&](sql::Transaction& sql) -> Result<> {
         TRY(write_alone(sql));
-        (void)TRY(sql.execute(
-            "UPDATE transactions SET in_mempool = $2 WHERE tx_hash = $1 AND in_mempool",
-            {dropped.id, false}));
+        (void)TRY(
+            sql.execute("UPDATE transactions SET in_mempool = $2 WHERE tx_hash = $1 AND in_mempool",
+                        {dropped.id, false}));
         return {};
       },
       kWrite);

@@ -54,8 +54,9 @@ class Feed final : public bus::Consumer {
   // The transactions of a block that concern somebody, into their wallets.
   Result<std::uint64_t> apply(sql::Transaction& sql, const chain::Block& block,
                               std::optional<WalletId> only, std::uint64_t& invalidated);
-  // PostgreSQL plans by what it knows of its tables, and of new ones it knows nothing until it looks
-  // at them by itself, a minute later: the first blocks would read a whole wallet for every row.
+  // PostgreSQL plans by what it knows of its tables, and of new ones it knows nothing until it
+  // looks at them by itself, a minute later: the first blocks would read a whole wallet for every
+  // row.
   Result<> keep_statistics(sql::Transaction& sql, std::uint64_t changed);
   Result<std::vector<Hit>> owners(sql::Transaction& sql, const TxView& view, bool& extended);
   Result<> add_block_row(sql::Transaction& sql, const chain::Block& block, bool may_disconnect);

@@ -19,10 +19,10 @@ Result<std::vector<Feed::Hit>> Feed::owners(sql::Transaction& sql, const TxView&
     };
     std::vector<Used> used;
     {
-      sql::Rows rows = TRY(sql.query(
-          "SELECT wallet_id, id, account_id, descriptor_id, address_index, script_pub_key"
-          " FROM addresses WHERE script_hash = $1",
-          {script_hash(output.address)}));
+      sql::Rows rows = TRY(
+          sql.query("SELECT wallet_id, id, account_id, descriptor_id, address_index, script_pub_key"
+                    " FROM addresses WHERE script_hash = $1",
+                    {script_hash(output.address)}));
       while (TRY(rows.next())) {
         if (!equal(TRY(rows.get<ByteView>(5)), output.address)) continue;
         const WalletId wallet = TRY(rows.get<WalletId>(0));
@@ -66,8 +66,8 @@ void Feed::watch(const TxView& view, const std::vector<Hit>& hits) {
 Result<> Feed::add_block_row(sql::Transaction& sql, const chain::Block& block,
                              bool may_disconnect) {
   const std::uint64_t height = block.number.value;
-  const auto known = TRY(
-      sql.value<Hash256>("SELECT header_hash FROM blocks WHERE block_height = $1", {height}));
+  const auto known =
+      TRY(sql.value<Hash256>("SELECT header_hash FROM blocks WHERE block_height = $1", {height}));
   if (known && *known == block.hash) return {};
   if (known && !may_disconnect)
     return fail(Code::kConflict, "another block is known at height {}", height);
@@ -82,7 +82,8 @@ Result<std::uint64_t> Feed::apply(sql::Transaction& sql, const chain::Block& blo
                                   std::optional<WalletId> only, std::uint64_t& invalidated) {
   std::uint64_t changed = 0;
   bool has_row = false;
-  // What a gap that grew makes ours may be anywhere in the block: then all of it is looked at again.
+  // What a gap that grew makes ours may be anywhere in the block: then all of it is looked at
+  // again.
   for (bool again = true; again;) {
     again = false;
     std::uint32_t index = 0;
@@ -96,8 +97,8 @@ Result<std::uint64_t> Feed::apply(sql::Transaction& sql, const chain::Block& blo
         if (!has_row) TRY(add_block_row(sql, block, !only));
         has_row = true;
         const BlockRef where{block.number.value, block.hash, block.time_unix_s, place};
-        const Recorded recorded =
-            TRY(Ledger(sql, hit.wallet).add_confirmed(view, hit.owned, where, Ledger::Word::kChain));
+        const Recorded recorded = TRY(
+            Ledger(sql, hit.wallet).add_confirmed(view, hit.owned, where, Ledger::Word::kChain));
         changed += recorded.changed ? 1 : 0;
         invalidated += recorded.invalidated.size();
       }
@@ -111,8 +112,8 @@ Result<std::uint64_t> Feed::disconnect(sql::Transaction& sql, std::int64_t to_he
   const auto pruned = TRY(sql.value<std::int64_t>(
       "SELECT highest_height FROM pruned_summary WHERE highest_height > $1 LIMIT 1", {to_height}));
   if (pruned)
-    return fail(Code::kBeyondWindow,
-                "a transaction of block {} was pruned and cannot be undone", *pruned);
+    return fail(Code::kBeyondWindow, "a transaction of block {} was pruned and cannot be undone",
+                *pruned);
   TRY(watch_.add_disconnected(sql, to_height));
   struct Orphan {
     WalletId wallet;
@@ -120,9 +121,9 @@ Result<std::uint64_t> Feed::disconnect(sql::Transaction& sql, std::int64_t to_he
   };
   std::vector<Orphan> orphans;
   {
-    sql::Rows rows = TRY(sql.query(
-        "SELECT wallet_id, id FROM transactions WHERE block_height > $1 AND is_coinbase",
-        {to_height}));
+    sql::Rows rows = TRY(
+        sql.query("SELECT wallet_id, id FROM transactions WHERE block_height > $1 AND is_coinbase",
+                  {to_height}));
     while (TRY(rows.next())) {
       Orphan orphan;
       orphan.wallet = TRY(rows.get<WalletId>(0));

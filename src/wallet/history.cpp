@@ -36,7 +36,8 @@ Result<Read> read_entry(const sql::Rows& rows) {
   entry.id = TRY(rows.get<std::uint64_t>(0));
   entry.tx = TRY(rows.get<Hash256>(1));
   entry.status = TRY(read_status(rows, 2));
-  entry.reason = TRY(rows.get<std::optional<std::string>>(3)).value_or("");
+  entry.reason = TRY(rows.get<std::optional<std::string>>(3))
+  .value_or("");
   entry.height = TRY(rows.get<std::optional<std::uint64_t>>(4));
   entry.block_time_s = TRY(rows.get<std::optional<std::int64_t>>(5));
   entry.received_ms = TRY(rows.get<std::int64_t>(6));
@@ -51,7 +52,8 @@ Result<Read> read_entry(const sql::Rows& rows) {
   const std::int64_t foreign = TRY(rows.get<std::int64_t>(13));
   const std::int64_t inputs = TRY(rows.get<std::int64_t>(14));
   read.inputs_known = inputs > 0 && foreign == 0;
-  read.block_index = TRY(rows.get<std::optional<std::uint64_t>>(15)).value_or(0);
+  read.block_index = TRY(rows.get<std::optional<std::uint64_t>>(15))
+  .value_or(0);
   return read;
 }
 
@@ -71,21 +73,21 @@ Result<> complete(sql::Session& sql, const chain::Network& network, WalletId wal
   }
   const auto edges = [&](std::string_view own, std::string_view other,
                          std::vector<Hash256>& list) -> Result<> {
-    sql::Rows rows = TRY(sql.query(
-        fmt::format("SELECT t.tx_hash FROM tx_replacements r JOIN transactions t"
-                    " ON t.wallet_id = r.wallet_id AND t.id = r.{} WHERE r.wallet_id = $1"
-                    " AND r.{} = $2 ORDER BY r.id + 0 LIMIT $3",
-                    other, own),
-        {wallet, entry.id, kMaxEdges}));
+    sql::Rows rows = TRY(
+        sql.query(fmt::format("SELECT t.tx_hash FROM tx_replacements r JOIN transactions t"
+                              " ON t.wallet_id = r.wallet_id AND t.id = r.{} WHERE r.wallet_id = $1"
+                              " AND r.{} = $2 ORDER BY r.id + 0 LIMIT $3",
+                              other, own),
+                  {wallet, entry.id, kMaxEdges}));
     while (TRY(rows.next())) list.push_back(TRY(rows.get<Hash256>(0)));
     return {};
   };
   TRY(edges("replacement_tx_id", "replaced_tx_id", entry.replaces));
   TRY(edges("replaced_tx_id", "replacement_tx_id", entry.replaced_by));
   entry.label = TRY(sql.value<std::string>(
-                        "SELECT label FROM labels WHERE wallet_id = $1 AND kind = 'tx' AND ref = $2",
-                        {wallet, shown(entry.tx)}))
-                    .value_or("");
+      "SELECT label FROM labels WHERE wallet_id = $1 AND kind = 'tx' AND ref = $2",
+      {wallet, shown(entry.tx)}))
+  .value_or("");
   return {};
 }
 
@@ -152,9 +154,8 @@ class Walk {
 
  private:
   bool accepts(TxStatus status) const {
-    return query_.statuses.empty() ||
-           std::find(query_.statuses.begin(), query_.statuses.end(), status) !=
-               query_.statuses.end();
+    return query_.statuses.empty() || std::find(query_.statuses.begin(), query_.statuses.end(),
+                                                status) != query_.statuses.end();
   }
   Result<std::vector<Read>> read_rows(bool confirmed, const std::optional<After>& after,
                                       std::size_t limit) {
@@ -215,10 +216,10 @@ Result<TxDetail> Store::transaction(WalletId wallet, const Hash256& tx) const {
         TRY(require_wallet(sql, wallet));
         TxDetail detail;
         {
-          sql::Rows rows = TRY(sql.query(
-              fmt::format("SELECT {}{} WHERE t.wallet_id = $1 AND t.tx_hash = $2", kColumns,
-                          kTables),
-              {wallet, tx}));
+          sql::Rows rows =
+              TRY(sql.query(fmt::format("SELECT {}{} WHERE t.wallet_id = $1 AND t.tx_hash = $2",
+                                        kColumns, kTables),
+                            {wallet, tx}));
           if (!TRY(rows.next()))
             return fail(Code::kNotFound, "this wallet has no transaction {}", shown(tx));
           Read read = TRY(read_entry(rows));
@@ -236,10 +237,10 @@ Result<TxDetail> Store::transaction(WalletId wallet, const Hash256& tx) const {
           input.amount = TRY(inputs.get<std::optional<Amount>>(2));
           detail.inputs.push_back(input);
         }
-        detail.raw = TRY(sql.value<Bytes>(
-                             "SELECT raw_tx FROM tx_raw WHERE wallet_id = $1 AND tx_id = $2",
-                             {wallet, detail.entry.id}))
-                         .value_or(Bytes());
+        detail.raw =
+            TRY(sql.value<Bytes>("SELECT raw_tx FROM tx_raw WHERE wallet_id = $1 AND tx_id = $2",
+                                 {wallet, detail.entry.id}))
+        .value_or(Bytes());
         if (detail.raw.empty()) return detail;
         const auto decoded = TRY(decode_tx(network_, detail.raw));
         std::uint32_t index = 0;

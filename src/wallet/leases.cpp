@@ -30,15 +30,14 @@ Result<std::vector<CoinRow>> lock_coins(sql::Transaction& sql, WalletId wallet,
     coins.push_back({*id, outpoint, CoinState::kSpent});
   }
   std::sort(coins.begin(), coins.end(), [](auto& a, auto& b) { return a.id < b.id; });
-  const auto twice = std::adjacent_find(coins.begin(), coins.end(),
-                                        [](auto& a, auto& b) { return a.id == b.id; });
+  const auto twice =
+      std::adjacent_find(coins.begin(), coins.end(), [](auto& a, auto& b) { return a.id == b.id; });
   if (twice != coins.end())
     return fail(Code::kInvalidInput, "{} is named twice", shown(twice->outpoint));
   for (CoinRow& coin : coins) {
     if (sql.dialect() == sql::Dialect::kPostgres)
-      (void)TRY(sql.query(
-          "SELECT id FROM utxos WHERE wallet_id = $1 AND id = $2 FOR NO KEY UPDATE",
-          {wallet, coin.id}));
+      (void)TRY(sql.query("SELECT id FROM utxos WHERE wallet_id = $1 AND id = $2 FOR NO KEY UPDATE",
+                          {wallet, coin.id}));
     const auto state = TRY(sql.value<std::string>(
         "SELECT state FROM coin_states WHERE wallet_id = $1 AND id = $2", {wallet, coin.id}));
     if (!state) return fail(Code::kNotFound, "this wallet has no coin {}", shown(coin.outpoint));
@@ -66,8 +65,8 @@ Result<std::int64_t> Store::lease(WalletId wallet, const LeaseRequest& request) 
       [&](sql::Transaction& sql) -> Result<std::int64_t> {
         TRY(require_wallet(sql, wallet));
         const std::vector<CoinRow> coins = TRY(lock_coins(sql, wallet, request.coins));
-        const auto until = TRY(sql.value<std::int64_t>(
-            "SELECT coffer_now() + CAST($1 AS BIGINT)", {request.duration_ms}));
+        const auto until = TRY(sql.value<std::int64_t>("SELECT coffer_now() + CAST($1 AS BIGINT)",
+                                                       {request.duration_ms}));
         for (const CoinRow& coin : coins) {
           if (!is_leasable(coin.state))
             return fail(Code::kConflict, "{} is {} and cannot be leased", shown(coin.outpoint),
@@ -93,8 +92,8 @@ Result<std::int64_t> Store::renew(WalletId wallet, const LeaseRequest& request) 
       [&](sql::Transaction& sql) -> Result<std::int64_t> {
         TRY(require_wallet(sql, wallet));
         const std::vector<CoinRow> coins = TRY(lock_coins(sql, wallet, request.coins));
-        const auto until = TRY(sql.value<std::int64_t>(
-            "SELECT coffer_now() + CAST($1 AS BIGINT)", {request.duration_ms}));
+        const auto until = TRY(sql.value<std::int64_t>("SELECT coffer_now() + CAST($1 AS BIGINT)",
+                                                       {request.duration_ms}));
         for (const CoinRow& coin : coins) {
           const std::int64_t renewed = TRY(sql.execute(
               "UPDATE utxo_leases SET expires_at = $4 WHERE wallet_id = $1 AND utxo_id = $2"
@@ -115,10 +114,10 @@ Result<> Store::release(WalletId wallet, std::span<const chain::Outpoint> outpoi
         TRY(require_wallet(sql, wallet));
         const std::vector<CoinRow> coins = TRY(lock_coins(sql, wallet, outpoints));
         for (const CoinRow& coin : coins) {
-          (void)TRY(sql.execute(
-              "DELETE FROM utxo_leases WHERE wallet_id = $1 AND utxo_id = $2"
-              " AND (external_lock_id = $3 OR expires_at <= coffer_now())",
-              {wallet, coin.id, lock_id}));
+          (void)TRY(
+              sql.execute("DELETE FROM utxo_leases WHERE wallet_id = $1 AND utxo_id = $2"
+                          " AND (external_lock_id = $3 OR expires_at <= coffer_now())",
+                          {wallet, coin.id, lock_id}));
           if (TRY(sql.value<std::int64_t>(
                   "SELECT expires_at FROM utxo_leases WHERE wallet_id = $1 AND utxo_id = $2",
                   {wallet, coin.id})))
@@ -133,10 +132,10 @@ Result<std::uint64_t> Store::release_all(WalletId wallet, const LockId& lock_id)
   return database_.run_transaction(
       [&](sql::Transaction& sql) -> Result<std::uint64_t> {
         TRY(require_wallet(sql, wallet));
-        const std::int64_t gone = TRY(sql.execute(
-            "DELETE FROM utxo_leases WHERE wallet_id = $1 AND external_lock_id = $2"
-            " AND expires_at > coffer_now()",
-            {wallet, lock_id}));
+        const std::int64_t gone =
+            TRY(sql.execute("DELETE FROM utxo_leases WHERE wallet_id = $1 AND external_lock_id = $2"
+                            " AND expires_at > coffer_now()",
+                            {wallet, lock_id}));
         return static_cast<std::uint64_t>(gone);
       },
       kWrite);
@@ -144,7 +143,8 @@ Result<std::uint64_t> Store::release_all(WalletId wallet, const LockId& lock_id)
 
 Result<Page<LeasedCoin>> Store::leases(WalletId wallet, const PageOptions& page) const {
   TRY(check_page(page));
-  const std::int64_t after = TRY(number_cursor(page.cursor)).value_or(0);
+  const std::int64_t after = TRY(number_cursor(page.cursor))
+  .value_or(0);
   auto connection = TRY(database_.acquire());
   TRY(require_wallet(connection, wallet));
   sql::Rows rows = TRY(connection.query(

@@ -42,16 +42,16 @@ Result<std::vector<Ledger::Row>> Ledger::rows(std::string_view sql, sql::Params 
     row.height = TRY(found.get<std::optional<std::uint64_t>>(3));
     row.coinbase = TRY(found.get<bool>(4));
     row.stub = TRY(found.get<bool>(5));
-    row.reason = TRY(found.get<std::optional<std::string>>(6)).value_or("");
+    row.reason = TRY(found.get<std::optional<std::string>>(6))
+    .value_or("");
     list.push_back(std::move(row));
   }
   return list;
 }
 
 Result<std::optional<Ledger::Row>> Ledger::find(const Hash256& hash) {
-  static const std::string kSql =
-      fmt::format("SELECT {} FROM transactions t WHERE t.wallet_id = $1 AND t.tx_hash = $2",
-                  kRowColumns);
+  static const std::string kSql = fmt::format(
+      "SELECT {} FROM transactions t WHERE t.wallet_id = $1 AND t.tx_hash = $2", kRowColumns);
   std::vector<Row> found = TRY(rows(kSql, {wallet_, hash}));
   if (found.empty()) return std::nullopt;
   return std::move(found.front());
@@ -113,13 +113,13 @@ Result<> Ledger::set_status(const Row& row, TxStatus status, std::string_view re
   std::optional<std::string_view> why;
   if (!reason.empty()) why = reason;
   // An invalid transaction is in no block and in no mempool.
-  (void)TRY(sql_.execute(
-      "UPDATE transactions SET status = $3, reason = $4, changed_at = coffer_now(),"
-      " in_mempool = CASE WHEN $5 THEN in_mempool ELSE $5 END,"
-      " block_height = CASE WHEN $5 THEN block_height END,"
-      " block_index = CASE WHEN $5 THEN block_index END"
-      " WHERE wallet_id = $1 AND id = $2",
-      {wallet_, row.id, to_string(status), why, is_active(status)}));
+  (void)TRY(
+      sql_.execute("UPDATE transactions SET status = $3, reason = $4, changed_at = coffer_now(),"
+                   " in_mempool = CASE WHEN $5 THEN in_mempool ELSE $5 END,"
+                   " block_height = CASE WHEN $5 THEN block_height END,"
+                   " block_index = CASE WHEN $5 THEN block_index END"
+                   " WHERE wallet_id = $1 AND id = $2",
+                   {wallet_, row.id, to_string(status), why, is_active(status)}));
   return {};
 }
 
@@ -231,10 +231,10 @@ Result<bool> Ledger::add_coins(const Row& row, const TxView& view,
     if (!id) continue;
     added = true;
     // Who was seen before its parent now knows what it spent.
-    sql::Rows spenders = TRY(sql_.query(
-        "UPDATE tx_inputs SET amount = $4 WHERE wallet_id = $1 AND prev_tx_hash = $2"
-        " AND prev_output_index = $3 RETURNING tx_id",
-        {wallet_, row.hash, output.index, amount}));
+    sql::Rows spenders =
+        TRY(sql_.query("UPDATE tx_inputs SET amount = $4 WHERE wallet_id = $1 AND prev_tx_hash = $2"
+                       " AND prev_output_index = $3 RETURNING tx_id",
+                       {wallet_, row.hash, output.index, amount}));
     std::vector<std::uint64_t> ids;
     while (TRY(spenders.next())) ids.push_back(TRY(spenders.get<std::uint64_t>(0)));
     if (!ids.empty()) TRY(settle_inputs(ids.front()));

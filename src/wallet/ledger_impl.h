@@ -4,9 +4,9 @@
 // confirmed before published before pending, then the earlier. Whenever a status changes, the coins
 // that the transaction names are settled by that rule; nothing else ever writes spent_by_tx_id.
 // Cost: a fixed number of statements for a transaction, and one walk and three statements for each
-// that it invalidates; none of them looks at more of the wallet's history than the transactions that
-// name the same outpoints. CROSS JOIN stands where SQLite would choose another order of the tables:
-// it knows nothing of their sizes and would walk through all inputs of a wallet (W9).
+// that it invalidates; none of them looks at more of the wallet's history than the transactions
+// that name the same outpoints. CROSS JOIN stands where SQLite would choose another order of the
+// tables: it knows nothing of their sizes and would walk through all inputs of a wallet (W9).
 #pragma once
 
 #include "sql/connection.h"

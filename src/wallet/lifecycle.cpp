@@ -143,10 +143,10 @@ Result<Recorded> Ledger::add_published(const TxView& view, std::span<const Owned
     answer = TRY(publish_row(*row, is_new));
   }
   if (in_mempool && answer.status == TxStatus::kPublished && !answer.height)
-    (void)TRY(sql_.execute(
-        "UPDATE transactions SET in_mempool = $3 WHERE wallet_id = $1 AND id = $2"
-        " AND in_mempool <> $3",
-        {wallet_, row->id, true}));
+    (void)TRY(
+        sql_.execute("UPDATE transactions SET in_mempool = $3 WHERE wallet_id = $1 AND id = $2"
+                     " AND in_mempool <> $3",
+                     {wallet_, row->id, true}));
   if (TRY(add_coins(*row, view, owned))) answer.changed = true;
   return answer;
 }
@@ -157,8 +157,7 @@ Result<Recorded> Ledger::add_confirmed(const TxView& view, std::span<const Owned
   if (row && row->stub) return unchanged(*row);
   if (!row)
     if (const auto pruned = TRY(find_pruned(view.tx.id))) return *pruned;
-  if (row && row->height == block.height)
-    return unchanged(*row, TRY(add_coins(*row, view, owned)));
+  if (row && row->height == block.height) return unchanged(*row, TRY(add_coins(*row, view, owned)));
   if (row && row->height && word == Word::kPerson)
     return fail(Code::kConflict, "{} is confirmed at height {}", shown(row->hash), *row->height);
   if (!row) {

@@ -1,8 +1,8 @@
 // Manual pruning (W6), by the rule of safe deletion (X1): a confirmed transaction goes once it and
-// every spender of its coins lie the window below the tip. It stays as a stub, without bytes, inputs
-// and coins of its own, while a kept coin names it as its spender; so a spent coin never comes back
-// (W5). Cost: a look at the confirmed transactions below the window that are no stubs, oldest first,
-// until the limit is reached.
+// every spender of its coins lie the window below the tip. It stays as a stub, without bytes,
+// inputs and coins of its own, while a kept coin names it as its spender; so a spent coin never
+// comes back (W5). Cost: a look at the confirmed transactions below the window that are no stubs,
+// oldest first, until the limit is reached.
 #include "wallet/ledger_impl.h"
 #include "wallet/store_impl.h"
 
@@ -34,7 +34,8 @@ class Pruner {
       Found one;
       one.id = TRY(rows.get<std::uint64_t>(0));
       one.hash = TRY(rows.get<Hash256>(1));
-      one.height = TRY(rows.get<std::optional<std::int64_t>>(2)).value_or(-1);
+      one.height = TRY(rows.get<std::optional<std::int64_t>>(2))
+      .value_or(-1);
       found.push_back(one);
     }
     if (found.size() > options_.limit) {
@@ -45,23 +46,23 @@ class Pruner {
   }
 
   Result<> prune_confirmed() {
-    const std::vector<Found> found = TRY(find(
-        "SELECT t.id, t.tx_hash, t.block_height FROM transactions t CROSS JOIN sync_state y"
-        " WHERE t.wallet_id = $1 AND t.block_height IS NOT NULL AND NOT t.is_stub"
-        " AND t.block_height <= y.tip_height - CAST($2 AS BIGINT)"
-        " AND NOT EXISTS (SELECT 1 FROM utxos u LEFT JOIN transactions s"
-        "   ON s.wallet_id = u.wallet_id AND s.id = u.spent_by_tx_id"
-        "   WHERE u.wallet_id = t.wallet_id AND u.tx_id = t.id AND (s.block_height IS NULL"
-        "     OR s.block_height > y.tip_height - CAST($2 AS BIGINT)))"
-        " ORDER BY t.block_height, t.block_index, t.id LIMIT $3",
-        {wallet_, window_, options_.limit + 1}));
+    const std::vector<Found> found = TRY(
+        find("SELECT t.id, t.tx_hash, t.block_height FROM transactions t CROSS JOIN sync_state y"
+             " WHERE t.wallet_id = $1 AND t.block_height IS NOT NULL AND NOT t.is_stub"
+             " AND t.block_height <= y.tip_height - CAST($2 AS BIGINT)"
+             " AND NOT EXISTS (SELECT 1 FROM utxos u LEFT JOIN transactions s"
+             "   ON s.wallet_id = u.wallet_id AND s.id = u.spent_by_tx_id"
+             "   WHERE u.wallet_id = t.wallet_id AND u.tx_id = t.id AND (s.block_height IS NULL"
+             "     OR s.block_height > y.tip_height - CAST($2 AS BIGINT)))"
+             " ORDER BY t.block_height, t.block_index, t.id LIMIT $3",
+             {wallet_, window_, options_.limit + 1}));
     for (const Found& tx : found) TRY(prune_one(tx));
     // Nobody names them any more.
-    const std::int64_t unnamed = TRY(sql_.execute(
-        "DELETE FROM transactions WHERE wallet_id = $1 AND is_stub AND NOT EXISTS ("
-        " SELECT 1 FROM utxos u WHERE u.wallet_id = transactions.wallet_id"
-        " AND u.spent_by_tx_id = transactions.id)",
-        {wallet_}));
+    const std::int64_t unnamed = TRY(
+        sql_.execute("DELETE FROM transactions WHERE wallet_id = $1 AND is_stub AND NOT EXISTS ("
+                     " SELECT 1 FROM utxos u WHERE u.wallet_id = transactions.wallet_id"
+                     " AND u.spent_by_tx_id = transactions.id)",
+                     {wallet_}));
     (void)unnamed;
     const auto stubs = TRY(sql_.value<std::uint64_t>(
         "SELECT count(*) FROM transactions WHERE wallet_id = $1 AND is_stub", {wallet_}));
@@ -93,12 +94,12 @@ class Pruner {
         " highest_height = CASE WHEN excluded.highest_height > p.highest_height"
         "   THEN excluded.highest_height ELSE p.highest_height END",
         {wallet_, coins, received, spent, tx.height}));
-    (void)TRY(sql_.execute("DELETE FROM utxos WHERE wallet_id = $1 AND tx_id = $2",
-                           {wallet_, tx.id}));
+    (void)TRY(
+        sql_.execute("DELETE FROM utxos WHERE wallet_id = $1 AND tx_id = $2", {wallet_, tx.id}));
     (void)TRY(sql_.execute("DELETE FROM tx_inputs WHERE wallet_id = $1 AND tx_id = $2",
                            {wallet_, tx.id}));
-    (void)TRY(sql_.execute("DELETE FROM tx_raw WHERE wallet_id = $1 AND tx_id = $2",
-                           {wallet_, tx.id}));
+    (void)TRY(
+        sql_.execute("DELETE FROM tx_raw WHERE wallet_id = $1 AND tx_id = $2", {wallet_, tx.id}));
     (void)TRY(sql_.execute("UPDATE transactions SET is_stub = $3 WHERE wallet_id = $1 AND id = $2",
                            {wallet_, tx.id, true}));
     ++done_.transactions;
@@ -108,16 +109,16 @@ class Pruner {
 
   // They never counted: no trace is needed, and if one is mined after all it is simply new.
   Result<> prune_invalid() {
-    const std::vector<Found> found = TRY(find(
-        "SELECT t.id, t.tx_hash, t.block_height FROM transactions t WHERE t.wallet_id = $1"
-        " AND t.block_height IS NULL AND t.status NOT IN ('pending', 'published')"
-        " AND t.changed_at <= coffer_now() - CAST($2 AS BIGINT)"
-        " AND NOT EXISTS (SELECT 1 FROM utxos u WHERE u.wallet_id = t.wallet_id"
-        "   AND u.tx_id = t.id AND u.spent_by_tx_id IS NOT NULL) ORDER BY t.id LIMIT $3",
-        {wallet_, *options_.invalid_older_than_ms, options_.limit + 1}));
+    const std::vector<Found> found =
+        TRY(find("SELECT t.id, t.tx_hash, t.block_height FROM transactions t WHERE t.wallet_id = $1"
+                 " AND t.block_height IS NULL AND t.status NOT IN ('pending', 'published')"
+                 " AND t.changed_at <= coffer_now() - CAST($2 AS BIGINT)"
+                 " AND NOT EXISTS (SELECT 1 FROM utxos u WHERE u.wallet_id = t.wallet_id"
+                 "   AND u.tx_id = t.id AND u.spent_by_tx_id IS NOT NULL) ORDER BY t.id LIMIT $3",
+                 {wallet_, *options_.invalid_older_than_ms, options_.limit + 1}));
     for (const Found& tx : found) {
-      const std::int64_t coins = TRY(sql_.execute(
-          "DELETE FROM utxos WHERE wallet_id = $1 AND tx_id = $2", {wallet_, tx.id}));
+      const std::int64_t coins = TRY(
+          sql_.execute("DELETE FROM utxos WHERE wallet_id = $1 AND tx_id = $2", {wallet_, tx.id}));
       (void)TRY(sql_.execute("DELETE FROM transactions WHERE wallet_id = $1 AND id = $2",
                              {wallet_, tx.id}));
       done_.coins += static_cast<std::uint64_t>(coins);

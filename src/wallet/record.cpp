@@ -5,8 +5,8 @@
 namespace coffer::wallet {
 namespace {
 
-// Whether it was pruned here, or an input names a coin of the wallet, or an outpoint that one of its
-// transactions names.
+// Whether it was pruned here, or an input names a coin of the wallet, or an outpoint that one of
+// its transactions names.
 Result<bool> concerns(sql::Transaction& sql, WalletId wallet, const TxView& view) {
   if (TRY(sql.value<std::int64_t>(
           "SELECT height FROM pruned_transactions WHERE wallet_id = $1 AND tx_hash = $2",
@@ -39,8 +39,8 @@ Result<> add_block(sql::Transaction& sql, const BlockRef& block) {
       "INSERT INTO blocks (block_height, header_hash, block_timestamp) VALUES ($1, $2, $3)"
       " ON CONFLICT DO NOTHING",
       {block.height, block.hash, block.time_s}));
-  const auto hash = TRY(sql.value<Hash256>(
-      "SELECT header_hash FROM blocks WHERE block_height = $1", {block.height}));
+  const auto hash = TRY(
+      sql.value<Hash256>("SELECT header_hash FROM blocks WHERE block_height = $1", {block.height}));
   if (hash && *hash == block.hash) return {};
   return fail(Code::kConflict, "another block is known at height {}", block.height);
 }
@@ -51,7 +51,8 @@ Result<Recorded> Store::record(WalletId wallet, ByteView raw, const RecordOption
   const std::unique_ptr<chain::Block> decoded = TRY(decode_tx(network_, raw));
   const TxView view{*decoded, decoded->txs.front()};
   if (!options.block && !is_active(options.status))
-    return fail(Code::kInvalidInput, "a transaction is recorded as pending, published or confirmed");
+    return fail(Code::kInvalidInput,
+                "a transaction is recorded as pending, published or confirmed");
   auto recorded = database_.run_transaction(
       [&](sql::Transaction& sql) -> Result<Recorded> {
         TRY(share_writing(sql));

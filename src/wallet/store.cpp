@@ -31,9 +31,10 @@ Result<> check_name(std::string_view name) {
                       return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
                     });
   if (good && name.front() != '.') return {};
-  return fail(Code::kInvalidInput,
-              "the name of a wallet has 1 to 100 letters, digits, '-', '_' and '.', and starts with "
-              "neither '-' nor '.'");
+  return fail(
+      Code::kInvalidInput,
+      "the name of a wallet has 1 to 100 letters, digits, '-', '_' and '.', and starts with "
+      "neither '-' nor '.'");
 }
 
 }  // namespace
@@ -126,7 +127,8 @@ Result<WalletInfo> Store::find(std::string_view name) const {
 
 Result<Page<WalletInfo>> Store::list(const PageOptions& page) const {
   TRY(check_page(page));
-  const std::int64_t after = TRY(number_cursor(page.cursor)).value_or(0);
+  const std::int64_t after = TRY(number_cursor(page.cursor))
+  .value_or(0);
   auto connection = TRY(database_.acquire());
   sql::Rows rows = TRY(connection.query(
       fmt::format("SELECT {} FROM wallets WHERE id > $1 ORDER BY id LIMIT $2", kWalletColumns),
@@ -173,10 +175,10 @@ Result<> Store::set_label(WalletId wallet, std::string_view kind, std::string_vi
                           {wallet, kind, ref}));
           return {};
         }
-        (void)TRY(sql.execute(
-            "INSERT INTO labels (wallet_id, kind, ref, label) VALUES ($1, $2, $3, $4)"
-            " ON CONFLICT (wallet_id, kind, ref) DO UPDATE SET label = excluded.label",
-            {wallet, kind, ref, label}));
+        (void)TRY(
+            sql.execute("INSERT INTO labels (wallet_id, kind, ref, label) VALUES ($1, $2, $3, $4)"
+                        " ON CONFLICT (wallet_id, kind, ref) DO UPDATE SET label = excluded.label",
+                        {wallet, kind, ref, label}));
         return {};
       },
       kWrite);

@@ -46,7 +46,7 @@ struct CoinQuery {
   std::optional<std::uint64_t> min_amount, max_amount;
   std::optional<std::uint64_t> min_confirmations, max_confirmations;
   std::optional<bool> leased;
-  bool spendable = false;      // confirmed and not leased; with chain_pending also the other unspent
+  bool spendable = false;  // confirmed and not leased; with chain_pending also the other unspent
   bool chain_pending = false;  // W1
   CoinOrder order = CoinOrder::kOldest;
   PageOptions page;
@@ -83,8 +83,8 @@ struct Recorded {
   Hash256 tx{};
   TxStatus status = TxStatus::kPending;
   std::optional<std::uint64_t> height;
-  bool changed = false;                  // false: all of it was known (E3)
-  std::vector<Hash256> invalidated;      // what it made replaced or failed
+  bool changed = false;              // false: all of it was known (E3)
+  std::vector<Hash256> invalidated;  // what it made replaced or failed
 };
 
 struct ImportOptions {
@@ -107,8 +107,9 @@ inline constexpr std::int64_t kMaxLeaseMs = 365ll * 24 * 3600 * 1000;
 
 struct PruneOptions {
   bool dry_run = false;
-  std::optional<std::int64_t> invalid_older_than_ms = {};  // also replaced, failed and orphaned ones
-  std::size_t limit = 10'000;                              // transactions at once
+  std::optional<std::int64_t> invalid_older_than_ms =
+      {};                      // also replaced, failed and orphaned ones
+  std::size_t limit = 10'000;  // transactions at once
 };
 struct Pruned {
   std::uint64_t transactions = 0, stubs = 0, invalid = 0, coins = 0;
@@ -158,8 +159,8 @@ class Store {
 
   // Watches the scripts of a descriptor, the first gap_limit of a ranged one. Known ones change
   // nothing. "<0;1>" makes the first receiving and the second change. Coins of blocks that the
-  // wallet has passed are found by a rescan. Errors: kInvalidInput; kConflict if another account has
-  // it.
+  // wallet has passed are found by a rescan. Errors: kInvalidInput; kConflict if another account
+  // has it.
   Result<Imported> import_descriptor(WalletId wallet, std::string_view text,
                                      const ImportOptions& options);
   Result<Imported> import_script(WalletId wallet, ByteView script, const ImportOptions& options);
@@ -192,8 +193,9 @@ class Store {
   Result<TxDetail> transaction(WalletId wallet, const Hash256& tx) const;
 
   // ---- leases (leases.cpp) ----
-  // Takes, renews or takes over when expired; until when. Errors: kConflict if another lock id holds
-  // one, or a coin is spent, immature or dead; kInvalidInput for a duration outside 1 ms to a year.
+  // Takes, renews or takes over when expired; until when. Errors: kConflict if another lock id
+  // holds one, or a coin is spent, immature or dead; kInvalidInput for a duration outside 1 ms to a
+  // year.
   Result<std::int64_t> lease(WalletId wallet, const LeaseRequest& request);
   // Errors: kConflict if this lock id does not hold all of them now.
   Result<std::int64_t> renew(WalletId wallet, const LeaseRequest& request);

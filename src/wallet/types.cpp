@@ -11,8 +11,7 @@ template <typename T, std::size_t N>
 Result<T> parse(const std::string_view (&names)[N], std::string_view what, std::string_view text) {
   for (std::size_t i = 0; i < N; ++i)
     if (names[i] == text) return static_cast<T>(i);
-  return fail(Code::kInvalidInput, "'{}' is no {}; known: {}", text, what,
-              fmt::join(names, ", "));
+  return fail(Code::kInvalidInput, "'{}' is no {}; known: {}", text, what, fmt::join(names, ", "));
 }
 
 }  // namespace

@@ -65,8 +65,8 @@ struct AddressInfo {
   std::string account;
   std::string text;  // the address; empty where a script has none
   Bytes script;
-  std::string type;                      // "p2wpkh"
-  std::optional<std::uint32_t> branch;   // 0 receiving, 1 change; nothing for a single one
+  std::string type;                     // "p2wpkh"
+  std::optional<std::uint32_t> branch;  // 0 receiving, 1 change; nothing for a single one
   std::optional<std::uint32_t> index;
   bool given_out = false;
   bool used = false;  // some transaction pays to it
@@ -122,9 +122,9 @@ struct HistoryEntry {
   std::optional<std::int64_t> block_time_s;
   std::int64_t received_ms = 0;
   bool coinbase = false, in_mempool = false;
-  bool pruned = false;         // a stub: amounts and bytes are gone
-  std::uint64_t received = 0;  // paid to this wallet
-  std::uint64_t sent = 0;      // of this wallet's coins
+  bool pruned = false;               // a stub: amounts and bytes are gone
+  std::uint64_t received = 0;        // paid to this wallet
+  std::uint64_t sent = 0;            // of this wallet's coins
   std::optional<std::uint64_t> fee;  // known if all inputs are this wallet's
   std::vector<Hash256> replaces, replaced_by;
   std::string label;

@@ -1,7 +1,7 @@
 // Every invariant, recomputed from the tables by statements that return what is wrong.
+#include "wallet/addresses_impl.h"
 #include "wallet/store_impl.h"
 #include "wallet/tx_view.h"
-#include "wallet/addresses_impl.h"
 
 namespace coffer::wallet {
 namespace {
@@ -162,10 +162,10 @@ class Recomputed {
     const TxView view{**decoded, (*decoded)->txs.front()};
     if (view.tx.id != tx.hash) return wrong(tx, "has the bytes of another");
     {
-      sql::Rows inputs = TRY(sql_.query(
-          "SELECT prev_tx_hash, prev_output_index FROM tx_inputs WHERE wallet_id = $1"
-          " AND tx_id = $2 ORDER BY input_index",
-          {tx.wallet, tx.id}));
+      sql::Rows inputs = TRY(
+          sql_.query("SELECT prev_tx_hash, prev_output_index FROM tx_inputs WHERE wallet_id = $1"
+                     " AND tx_id = $2 ORDER BY input_index",
+                     {tx.wallet, tx.id}));
       std::size_t at = 0;
       while (TRY(inputs.next())) {
         ++counts_.inputs;
@@ -177,11 +177,11 @@ class Recomputed {
       }
       if (at != view.inputs().size()) return wrong(tx, "lacks an input");
     }
-    sql::Rows coins = TRY(sql_.query(
-        "SELECT u.output_index, u.amount, a.script_pub_key FROM utxos u JOIN addresses a"
-        " ON a.wallet_id = u.wallet_id AND a.id = u.address_id WHERE u.wallet_id = $1"
-        " AND u.tx_id = $2",
-        {tx.wallet, tx.id}));
+    sql::Rows coins = TRY(
+        sql_.query("SELECT u.output_index, u.amount, a.script_pub_key FROM utxos u JOIN addresses a"
+                   " ON a.wallet_id = u.wallet_id AND a.id = u.address_id WHERE u.wallet_id = $1"
+                   " AND u.tx_id = $2",
+                   {tx.wallet, tx.id}));
     while (TRY(coins.next())) {
       ++counts_.coins;
       const std::uint32_t index = TRY(coins.get<std::uint32_t>(0));
@@ -205,7 +205,8 @@ Result<WalletVerified> Store::verify(const std::function<void(std::string_view)>
   auto connection = TRY(database_.acquire());
   sql::Transaction sql = TRY(connection.begin(kRead));
   WalletVerified counts;
-  counts.wallets = TRY(sql.value<std::uint64_t>("SELECT count(*) FROM wallets")).value_or(0);
+  counts.wallets = TRY(sql.value<std::uint64_t>("SELECT count(*) FROM wallets"))
+  .value_or(0);
   for (const Rule& rule : kRules) {
     if (progress) progress(rule.what);
     sql::Rows rows = TRY(sql.query(std::string(rule.breaks) + " LIMIT 1"));
@@ -227,7 +228,7 @@ Result<StoreStats> Store::stats() const {
   StoreStats stats;
   const auto count = [&](std::string_view from, std::uint64_t& into) -> Result<> {
     into = TRY(connection.value<std::uint64_t>(fmt::format("SELECT count(*) FROM {}", from)))
-               .value_or(0);
+    .value_or(0);
     return {};
   };
   TRY(count("wallets", stats.wallets));
@@ -239,12 +240,11 @@ Result<StoreStats> Store::stats() const {
   TRY(count("utxo_leases WHERE expires_at > coffer_now()", stats.active_leases));
   TRY(count("tx_replacements", stats.replacements));
   TRY(count("pruned_transactions", stats.pruned));
-  stats.bytes =
-      TRY(connection.value<std::uint64_t>(
-              database_.dialect() == sql::Dialect::kPostgres
-                  ? "SELECT pg_database_size(current_database())"
-                  : "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"))
-          .value_or(0);
+  stats.bytes = TRY(connection.value<std::uint64_t>(
+      database_.dialect() == sql::Dialect::kPostgres
+          ? "SELECT pg_database_size(current_database())"
+          : "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"))
+  .value_or(0);
   stats.invalidations = counters_->invalidations;
   stats.leases_cleaned = counters_->leases_cleaned;
   stats.lease_cleanups = counters_->lease_cleanups;

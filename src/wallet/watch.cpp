@@ -64,7 +64,8 @@ bool WatchSet::may_touch(const TxView& view) const {
 Result<WatchSet::Marks> WatchSet::newest(sql::Session& sql) {
   const auto row = TRY(sql.one<std::int64_t, std::int64_t, std::int64_t>(
       "SELECT coalesce((SELECT max(id) FROM addresses), 0),"
-      " coalesce((SELECT max(id) FROM transactions), 0), coalesce((SELECT max(id) FROM utxos), 0)"));
+      " coalesce((SELECT max(id) FROM transactions), 0), coalesce((SELECT max(id) FROM utxos), "
+      "0)"));
   return Marks{std::get<0>(*row), std::get<1>(*row), std::get<2>(*row)};
 }
 
@@ -87,8 +88,8 @@ Result<> WatchSet::add_outpoints(sql::Transaction& sql, std::string_view text, s
 Result<> WatchSet::refresh(sql::Transaction& sql) {
   const Marks now = TRY(newest(sql));
   if (now.address > marks_.address) {
-    sql::Rows rows = TRY(sql.stream("SELECT script_pub_key FROM addresses WHERE id > $1",
-                                    {marks_.address}));
+    sql::Rows rows =
+        TRY(sql.stream("SELECT script_pub_key FROM addresses WHERE id > $1", {marks_.address}));
     while (TRY(rows.next())) add_script(TRY(rows.get<ByteView>(0)));
   }
   if (now.coin > marks_.coin)

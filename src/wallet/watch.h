@@ -35,8 +35,8 @@ class WatchSet {
   void start() { marks_ = kept_; }
   void keep() { kept_ = marks_; }
   // Reads what is new since the last time: all scripts, the outpoints of unspent coins and those
-  // that unconfirmed transactions name. Call it where nobody else writes, before writing. Cost: what
-  // is new; three look-ups if nothing is.
+  // that unconfirmed transactions name. Call it where nobody else writes, before writing. Cost:
+  // what is new; three look-ups if nothing is.
   Result<> refresh(sql::Transaction& sql);
   // Whether the next refresh() would find something. Cost: one statement.
   Result<bool> is_stale(sql::Session& sql) const;
