@@ -189,11 +189,12 @@ Result<AddressInfo> Store::new_address(WalletId wallet, std::string_view account
           sql.execute("UPDATE addresses SET given_out_at = coffer_now() WHERE wallet_id = $1"
                       " AND descriptor_id = $2 AND address_index = $3",
                       {wallet, id, index}));
-      // combo has several scripts; the newest kind is the one to show.
+      // combo has several scripts; the newest kind that is its own is the one to show.
       sql::Rows rows = TRY(sql.query(std::string(kAddressQuery) +
                                          "WHERE a.wallet_id = $1 AND a.descriptor_id = $2"
-                                         " AND a.address_index = $3 ORDER BY"
-                                         " a.script_type = 'p2wpkh' DESC, a.id LIMIT 1",
+                                         " AND a.address_index = $3 ORDER BY CASE a.script_type"
+                                         " WHEN 'p2wpkh' THEN 0 WHEN 'p2sh' THEN 1"
+                                         " WHEN 'p2pkh' THEN 2 ELSE 3 END, a.id LIMIT 1",
                                      {wallet, id, index}));
       if (TRY(rows.next())) return read_address(network_, rows);
     }

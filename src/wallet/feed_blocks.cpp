@@ -122,8 +122,7 @@ Result<std::uint64_t> Feed::disconnect(sql::Transaction& sql, std::int64_t to_he
   std::vector<Orphan> orphans;
   {
     sql::Rows rows = TRY(
-        sql.query("SELECT wallet_id, id FROM transactions WHERE block_height > $1 AND is_coinbase"
-                  " ORDER BY wallet_id, id",
+        sql.query("SELECT wallet_id, id FROM transactions WHERE block_height > $1 AND is_coinbase",
                   {to_height}));
     while (TRY(rows.next())) {
       Orphan orphan;

@@ -76,7 +76,7 @@ Result<> complete(sql::Session& sql, const chain::Network& network, WalletId wal
     sql::Rows rows = TRY(
         sql.query(fmt::format("SELECT t.tx_hash FROM tx_replacements r JOIN transactions t"
                               " ON t.wallet_id = r.wallet_id AND t.id = r.{} WHERE r.wallet_id = $1"
-                              " AND r.{} = $2 ORDER BY r.id LIMIT $3",
+                              " AND r.{} = $2 ORDER BY r.id + 0 LIMIT $3",
                               other, own),
                   {wallet, entry.id, kMaxEdges}));
     while (TRY(rows.next())) list.push_back(TRY(rows.get<Hash256>(0)));

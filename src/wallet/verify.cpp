@@ -45,6 +45,11 @@ constexpr Rule kRules[] = {
      " AND p.id = u.tx_id JOIN tx_inputs i ON i.prev_tx_hash = p.tx_hash"
      " AND i.prev_output_index = u.output_index AND i.wallet_id = u.wallet_id"
      " WHERE coalesce(i.amount, -1) <> u.amount"},
+    {"an input that has an amount has its coin, unless that is pruned",
+     "SELECT i.wallet_id, i.tx_id FROM tx_inputs i JOIN transactions p ON p.wallet_id = i.wallet_id"
+     " AND p.tx_hash = i.prev_tx_hash WHERE i.amount IS NOT NULL AND NOT p.is_stub AND NOT EXISTS ("
+     "  SELECT 1 FROM utxos u WHERE u.wallet_id = p.wallet_id AND u.tx_id = p.id"
+     "  AND u.output_index = i.prev_output_index)"},
     {"no unconfirmed transaction spends from an invalid one",
      "SELECT c.wallet_id, c.id FROM transactions c JOIN tx_inputs i ON i.wallet_id = c.wallet_id"
      " AND i.tx_id = c.id JOIN transactions p ON p.wallet_id = i.wallet_id"
@@ -60,6 +65,9 @@ constexpr Rule kRules[] = {
      "  SELECT 1 FROM utxos u WHERE u.wallet_id = t.wallet_id AND u.spent_by_tx_id = t.id)"
      " OR NOT EXISTS (SELECT 1 FROM pruned_transactions g WHERE g.wallet_id = t.wallet_id"
      "  AND g.tx_hash = t.tx_hash))"},
+    {"the summary of what is pruned counts its list",
+     "SELECT s.wallet_id, s.transactions FROM pruned_summary s WHERE s.transactions <> ("
+     "  SELECT count(*) FROM pruned_transactions g WHERE g.wallet_id = s.wallet_id)"},
     {"a coin has the account of its address",
      "SELECT u.wallet_id, u.id FROM utxos u LEFT JOIN addresses a ON a.wallet_id = u.wallet_id"
      " AND a.id = u.address_id WHERE a.id IS NULL OR a.account_id <> u.account_id"},

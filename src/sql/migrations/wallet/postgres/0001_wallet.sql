@@ -147,7 +147,7 @@ CREATE TABLE utxos (
 CREATE INDEX idx_utxos_by_id ON utxos (id);
 CREATE INDEX idx_utxos_unspent ON utxos (wallet_id, id) WHERE spent_by_tx_id IS NULL;
 CREATE INDEX idx_utxos_unspent_by_amount ON utxos (wallet_id, amount, id) WHERE spent_by_tx_id IS NULL;
-CREATE INDEX idx_utxos_unspent_by_address ON utxos (wallet_id, address_id, amount) WHERE spent_by_tx_id IS NULL;
+CREATE INDEX idx_utxos_unspent_by_address ON utxos (wallet_id, address_id, id) WHERE spent_by_tx_id IS NULL;
 CREATE INDEX idx_utxos_by_address ON utxos (wallet_id, address_id);
 CREATE INDEX idx_utxos_spent_by ON utxos (wallet_id, spent_by_tx_id);
 
@@ -163,7 +163,7 @@ CREATE TABLE tx_replacements (
   CONSTRAINT check_not_self_replacement CHECK (replaced_tx_id <> replacement_tx_id),
   CONSTRAINT uidx_tx_replacements_edge UNIQUE (wallet_id, replaced_tx_id, replacement_tx_id)
 );
-CREATE INDEX idx_tx_replacements_by_replacement ON tx_replacements (wallet_id, replacement_tx_id);
+CREATE INDEX idx_tx_replacements_by_replacement ON tx_replacements (wallet_id, replacement_tx_id, replaced_tx_id);
 
 CREATE TABLE utxo_leases (
   wallet_id        BIGINT NOT NULL REFERENCES wallets (id) ON DELETE RESTRICT,

@@ -144,8 +144,8 @@ CREATE TABLE utxos (
 ) STRICT;
 CREATE INDEX idx_utxos_unspent ON utxos (wallet_id, id) WHERE spent_by_tx_id IS NULL;
 CREATE INDEX idx_utxos_unspent_by_amount ON utxos (wallet_id, amount, id) WHERE spent_by_tx_id IS NULL;
-CREATE INDEX idx_utxos_unspent_by_address ON utxos (wallet_id, address_id, amount) WHERE spent_by_tx_id IS NULL;
-CREATE INDEX idx_utxos_by_address ON utxos (wallet_id, address_id);
+-- Also the unspent ones of an address, in the order of their ids: SQLite finds NULL in an index, and would not choose a partial one beside it.
+CREATE INDEX idx_utxos_by_address ON utxos (wallet_id, address_id, spent_by_tx_id);
 CREATE INDEX idx_utxos_spent_by ON utxos (wallet_id, spent_by_tx_id);
 
 CREATE TABLE tx_replacements (
@@ -160,7 +160,7 @@ CREATE TABLE tx_replacements (
   CONSTRAINT check_not_self_replacement CHECK (replaced_tx_id <> replacement_tx_id),
   CONSTRAINT uidx_tx_replacements_edge UNIQUE (wallet_id, replaced_tx_id, replacement_tx_id)
 ) STRICT;
-CREATE INDEX idx_tx_replacements_by_replacement ON tx_replacements (wallet_id, replacement_tx_id);
+CREATE INDEX idx_tx_replacements_by_replacement ON tx_replacements (wallet_id, replacement_tx_id, replaced_tx_id);
 
 CREATE TABLE utxo_leases (
   wallet_id        INTEGER NOT NULL REFERENCES wallets (id) ON DELETE RESTRICT,

@@ -1,0 +1,272 @@
+// What the wallet's statements cost (W9): their plans, and that history does not slow it down.
+#include <set>
+
+#include "wallet_bulk.h"
+#include "wallet_story.h"
+
+namespace coffer::wallet::test {
+namespace {
+
+constexpr std::uint64_t kBlocks = 200;
+
+// A wallet of its own with so much history, whose statements are heard.
+class Cost : public Story {
+ protected:
+  struct World {
+    TempDir dir;
+    std::set<std::string> heard;
+    std::unique_ptr<WalletEngine> engine;
+    WalletId wallet;
+    std::vector<BulkTx> txs;
+  };
+  World& make_world(std::size_t unspent, std::size_t spent) {
+    world_ = std::make_unique<World>();
+    World* world = world_.get();
+    sql::DatabaseOptions options;
+    auto* server = is_sqlite() ? nullptr : sql::test::PostgresServer::shared();
+    options.location = is_sqlite() ? "sqlite:" + (world->dir.path() / "w.db").string()
+                                   : server->location(server->fresh_database());
+    options.clock = &clock();
+    options.max_connections = 1;
+    options.on_statement = [heard = &world->heard](std::string_view text) { heard->emplace(text); };
+    world->engine = std::make_unique<WalletEngine>("cost", options, StoreOptions{});
+    engine_ = world->engine.get();
+    chain_.clear();
+    world->wallet = alice_ = make_wallet("alice", {1, 2});
+    mine_empty(kBlocks);
+    for (std::uint64_t height = 0; height < kBlocks; ++height)
+      rows_.push_back({height, chain_[height]->hash});
+    ok(engine_->database().run_transaction([&](sql::Transaction& at) -> Result<> {
+      auto rows =
+          TRY(at.batch("INSERT INTO blocks (block_height, header_hash, block_timestamp)"
+                       " VALUES ($1, $2, 0)"));
+      for (const auto& [height, hash] : rows_) TRY(rows.add({height, hash}));
+      (void)TRY(rows.finish());
+      return {};
+    }));
+    rows_.clear();
+    // Unspent coins stand among the spent ones, as they do in life.
+    for (std::size_t i = 0; i < unspent; ++i) {
+      const std::uint64_t height = i * kBlocks / unspent;
+      world->txs.push_back({incoming(1'000 + i), TxStatus::kPublished, height});
+      for (std::size_t k = i * spent / unspent; k < (i + 1) * spent / unspent; ++k) {
+        world->txs.push_back({incoming(500 + k), TxStatus::kPublished, height});
+        world->txs.push_back(
+            {tx({coin(world->txs.back().tx)}, {{99, 400}}), TxStatus::kPublished, height});
+      }
+    }
+    ok(BulkLoad(*engine_, alice_).run(world->txs));
+    return *world;
+  }
+
+  // Work of one call: steps of SQLite's machine, or pages that PostgreSQL looked at.
+  template <typename Call>
+  std::int64_t work(Call call) {
+    call();  // prepares
+    const std::int64_t before = counted();
+    call();
+    return counted() - before;
+  }
+  std::int64_t counted() {
+    auto connection = engine_->database().acquire();
+    ok(connection);
+    if (is_sqlite()) return connection->vm_steps();
+    ok(connection->query("SELECT pg_stat_force_next_flush()"));
+    ok(connection->query("SELECT pg_stat_clear_snapshot()"));
+    const auto pages = connection->value<std::int64_t>(
+        "SELECT CAST(sum(heap_blks_hit + heap_blks_read + coalesce(idx_blks_hit, 0)"
+        " + coalesce(idx_blks_read, 0)) AS BIGINT) FROM pg_statio_user_tables");
+    ok(pages);
+    return pages.value_or(0).value_or(0);
+  }
+
+ private:
+  std::unique_ptr<World> world_;
+  std::vector<std::pair<std::uint64_t, Hash256>> rows_;
+};
+COFFER_ON_BOTH_ENGINES(Cost);
+
+TEST_P(Cost, W9_TenTimesTheHistoryCostsAtMostATenthMore) {
+  std::map<std::string, std::int64_t> cost[2];
+  std::int64_t seen[2] = {};
+  for (const std::size_t size : {0u, 1u}) {
+    const World& world = make_world(1'000, size == 0 ? 300 : 3'000);
+    const auto page = [&](CoinQuery query) {
+      const auto found = store().coins(alice_, query);
+      ok(found);
+      EXPECT_EQ(found->items.size(), 100u);
+    };
+    CoinQuery query;
+    cost[size]["balance"] = work([&] { EXPECT_EQ(balance().coins, 1'000u); });
+    cost[size]["balance of a script"] =
+        work([&] { EXPECT_EQ(balance({}, {.script = script(1)}).coins, 1'000u); });
+    cost[size]["coins, oldest"] = work([&] { page(query); });
+    query.order = CoinOrder::kNewest;
+    cost[size]["coins, newest"] = work([&] { page(query); });
+    query.order = CoinOrder::kLargest;
+    cost[size]["coins, largest"] = work([&] { page(query); });
+    query.order = CoinOrder::kSmallest;
+    query.spendable = true;
+    cost[size]["coins, smallest and spendable"] = work([&] { page(query); });
+    query = {};
+    query.script = script(1);
+    cost[size]["coins of a script"] = work([&] { page(query); });
+    seen[size] = work([&] { see(tx({coin(world.txs.front().tx)}, {{1, 900}})); });
+  }
+  for (const auto& [what, first] : cost[0]) {
+    EXPECT_GT(first, 0) << what;
+    EXPECT_LE(cost[1][what], first + first / 10) << what << " cost " << first << " before";
+  }
+  // A writer goes down the indexes, which grow a level now and then.
+  EXPECT_GT(seen[0], 0);
+  EXPECT_LE(seen[1], seen[0] + seen[0] / 3);
+}
+
+// A plan is bad if it walks through a whole table, or a whole wallet, to find what it needs.
+class Plans : public Cost {
+ protected:
+  // Everything that the wallet does again and again.
+  void live(const std::vector<BulkTx>& txs) {
+    const auto unspent = [&](std::size_t i) { return coin(txs[3 * i].tx); };
+    const MadeTx first = tx({unspent(0), unspent(1)}, {{1, 900}});
+    see(first), see(first);
+    see(tx({unspent(0)}, {{1, 800}}));
+    drop(first);
+    const MadeTx planned = tx({unspent(2)}, {{1, 900}}), chained = tx({coin(planned)}, {{2, 800}});
+    ok(record_pending(planned));
+    ok(record_pending(chained, {.lock_id = lock_id(1)}));
+    ok(record_pending(tx({unspent(2)}), {.bump = true}));
+    ok(store().publish(alice_, planned.id));
+    ok(store().cancel(alice_, chained.id));
+    const std::vector<chain::Outpoint> leased = {unspent(3), unspent(4)};
+    ok(store().lease(alice_, {leased, lock_id(1), 1'000}));
+    ok(store().renew(alice_, {leased, lock_id(1), 1'000}));
+    ok(store().release(alice_, std::span(leased).first(1), lock_id(1)));
+    ok(store().release_all(alice_, lock_id(1)));
+    ok(store().clean_leases());
+    ok(store().leases(alice_, {}));
+    mine({coinbase(), planned, incoming()});
+    (void)roll_back(1);
+    mine({planned});
+    RecordOptions in_block;
+    in_block.block = BlockRef{tip(), chain_.back()->hash, 0, 9};
+    ok(record(incoming(), in_block));
+    ok(store().import_descriptor(alice_, "wpkh(" + kKey + "/<0;1>/*)", {}));
+    ok(store().new_address(alice_, "default", false));
+    read();
+  }
+  void read() {
+    (void)balance();
+    (void)balance({}, {.account = "default"});
+    (void)balance({}, {.script = script(1)});
+    for (const CoinOrder order :
+         {CoinOrder::kOldest, CoinOrder::kNewest, CoinOrder::kLargest, CoinOrder::kSmallest})
+      for (const bool of_script : {false, true}) {
+        CoinQuery query;
+        query.order = order;
+        query.page.count = 10;
+        if (of_script) query.script = script(1);
+        const auto page = store().coins(alice_, query);
+        ok(page);
+        query.page.cursor = page->cursor;
+        ok(store().coins(alice_, query));
+      }
+    HistoryQuery history;
+    history.page.count = 3;
+    for (int i = 0; i < 6; ++i) {
+      const auto page = store().history(alice_, history);
+      ok(page);
+      ok(store().transaction(alice_, page->items.front().tx));
+      history.page.cursor = page->cursor;
+    }
+    ok(store().addresses(alice_, {}));
+    ok(store().list({}));
+  }
+
+  // The lines of a plan.
+  std::vector<std::string> plan(const std::string& text) {
+    std::vector<std::string> lines;
+    ok(engine_->database().run_transaction([&](sql::Transaction& at) -> Result<> {
+      int params = 0;
+      while (text.find(fmt::format("${}", params + 1)) != std::string::npos) ++params;
+      std::vector<sql::Param> values;
+      std::string explain = "EXPLAIN QUERY PLAN " + text;
+      if (is_sqlite()) {
+        values.resize(static_cast<std::size_t>(params), std::optional<std::int64_t>());
+      } else {
+        // With a known LIMIT, and by indexes even though there are few rows.
+        std::string limited = text;
+        std::vector<std::string> nulls, types;
+        for (int i = 1; i <= params; ++i) {
+          const std::string limit = fmt::format("LIMIT ${}", i);
+          const std::size_t found = limited.find(limit);
+          if (found != std::string::npos) limited.replace(found, limit.size(), "LIMIT 100");
+          types.push_back(found != std::string::npos ? "bigint" : "unknown");
+          nulls.push_back("NULL");
+        }
+        TRY(at.script("SET LOCAL plan_cache_mode = force_generic_plan"));
+        TRY(
+            at.script("SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off;"
+                      " SET LOCAL enable_mergejoin = off"));
+        TRY(at.script(params == 0 ? "PREPARE planned AS " + limited
+                                  : fmt::format("PREPARE planned ({}) AS {}",
+                                                fmt::join(types, ", "), limited)));
+        explain = "EXPLAIN EXECUTE planned";
+        if (params > 0) explain += fmt::format("({})", fmt::join(nulls, ", "));
+      }
+      sql::Rows rows = TRY(at.query(explain, values));
+      while (TRY(rows.next())) lines.push_back(TRY(rows.get<std::string>(is_sqlite() ? 3 : 0)));
+      return is_sqlite() ? Result<>() : at.script("DEALLOCATE planned");
+    }));
+    return lines;
+  }
+
+  // What has one row, or one for a wallet, may be scanned, and the leases, accounts and descriptors
+  // of a wallet; pages follow an index of what is unspent, unconfirmed or in blocks.
+  static bool walks_in_sqlite(const std::string& line) {
+    if (line.starts_with("SCAN "))
+      return line != "SCAN CONSTANT ROW" && line != "SCAN d" && line != "SCAN y" &&
+             line != "SCAN sync_state" && line != "SCAN pruned_summary";
+    return line.ends_with("(wallet_id=?)") && !is_of_pages(line) &&
+           line.find("SEARCH l USING") == std::string::npos &&
+           line.find("SEARCH utxo_leases") == std::string::npos;
+  }
+  static bool walks_in_postgres(const std::vector<std::string>& lines, std::size_t at) {
+    const std::string& line = lines[at];
+    for (const std::string_view table :
+         {"transactions", "tx_inputs", "tx_raw", "utxos", "addresses", "pruned_transactions"})
+      if (line.find(fmt::format("Seq Scan on {} ", table)) != std::string::npos) return true;
+    if (line.find("Index Cond: (wallet_id = $1)") == std::string::npos || at == 0) return false;
+    return !is_of_pages(lines[at - 1]) && lines[at - 1].find("leases") == std::string::npos &&
+           lines[at - 1].find("accounts") == std::string::npos &&
+           lines[at - 1].find("descriptors") == std::string::npos;
+  }
+  static bool is_of_pages(const std::string& line) {
+    return line.find("idx_utxos_unspent") != std::string::npos ||
+           line.find("idx_transactions_unconfirmed") != std::string::npos ||
+           line.find("idx_transactions_by_block") != std::string::npos;
+  }
+
+  static inline const std::string kKey =
+      "tpubD6NzVbkrYhZ4WaWSyoBvQwbpLkojyoTZPRsgXELWz3Popb3qkjcJyJUGLnL4qHHoQvao8ESaAstxYSnhyswJ76uZ"
+      "PStJRJCTKvosUCJZL5B";
+};
+COFFER_ON_BOTH_ENGINES(Plans);
+
+TEST_P(Plans, W9_NoStatementOfDailyLifeWalksThroughAWallet) {
+  World& world = make_world(500, 500);
+  world.heard.clear();
+  live(world.txs);
+  const std::set<std::string> heard = world.heard;
+  EXPECT_GT(heard.size(), 60u);
+  for (const std::string& text : heard) {
+    if (text.starts_with("SELECT pg_") || text.starts_with("ANALYZE")) continue;
+    const std::vector<std::string> lines = plan(text);
+    for (std::size_t i = 0; i < lines.size(); ++i)
+      EXPECT_FALSE(is_sqlite() ? walks_in_sqlite(lines[i]) : walks_in_postgres(lines, i))
+          << text << "\n  " << fmt::format("{}", fmt::join(lines, "\n  "));
+  }
+}
+
+}  // namespace
+}  // namespace coffer::wallet::test
