@@ -1,6 +1,5 @@
 // verify() finds damage: every rule is broken once, by somebody for whom no constraint holds.
-#include <sqlite3.h>
-
+#include "sql/test_damage.h"
 #include "wallet_story.h"
 
 namespace coffer::wallet::test {
@@ -32,18 +31,7 @@ class Verify : public Story {
       return;
     }
     const std::string path = engine_->options().location.substr(std::string("sqlite:").size());
-    sqlite3* handle = nullptr;
-    ASSERT_EQ(sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READWRITE, nullptr), SQLITE_OK);
-    const auto run = [&](const std::string& statement) {
-      char* message = nullptr;
-      EXPECT_EQ(sqlite3_exec(handle, statement.c_str(), nullptr, nullptr, &message), SQLITE_OK)
-          << (message != nullptr ? message : "") << ": " << statement;
-      sqlite3_free(message);
-    };
-    run("PRAGMA ignore_check_constraints = ON");
-    sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
-    run(text);
-    sqlite3_close(handle);
+    sql::test::damage_sqlite(path, text);
   }
   void finds(std::string_view rule) {
     const auto verified = store().verify();

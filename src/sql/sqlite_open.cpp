@@ -12,9 +12,9 @@ namespace {
 
 constexpr int kStepsBetweenChecks = 50'000;  // of SQLite's machine: under a millisecond
 
-// A new file with a mode of ours: SQLite gives the same to -wal and -shm. One that is there must not
-// be opened by us: closing it would drop the locks that this process's other connections have on it
-// (POSIX), and another process would take the log away from under them.
+// A new file with a mode of ours: SQLite gives the same to -wal and -shm. One that is there must
+// not be opened by us: closing it would drop the locks that this process's other connections have
+// on it (POSIX), and another process would take the log away from under them.
 Result<> make_private_file(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0 && errno != EEXIST) return fail(errno_error(errno, "cannot open it"));
