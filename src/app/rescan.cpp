@@ -22,31 +22,38 @@ Result<> go_to(const RescanTools& tools, feed::Source& source, std::uint64_t hei
 
 }  // namespace
 
-Result<Rescanned> run_rescan(const RescanTools& tools, const wallet::WalletInfo& wallet) {
+Result<Rescanned> run_rescan(const RescanTools& tools, const wallet::WalletInfo& asked) {
   Rescanned done;
-  if (!wallet.rescan_next || !wallet.rescan_to) return done;
+  if (!asked.rescan_next) return done;
   const std::unique_ptr<feed::Source> source = TRY(tools.open_source());
-  TRY(go_to(tools, *source, *wallet.rescan_next));
-  std::uint64_t height = *wallet.rescan_next;
-  while (height <= *wallet.rescan_to) {
-    if (tools.stopping) return fail(Code::kCancelled, "the rescan goes on at the next start");
-    feed::Step step = TRY(source->next(500));
-    if (std::holds_alternative<feed::End>(step))
-      return fail(Code::kUnavailable, "{} ended before block {}", source->describe(), height);
-    auto* forward = std::get_if<feed::Forward>(&step);
-    if (forward == nullptr) continue;
-    chain::Block block = TRY(chain::decode(tools.network, std::move(forward->raw)));
-    const auto header = TRY(tools.chain.at(Ordinal(height)));
-    if (!header || header->hash != block.hash)
-      return fail(Error{Code::kUnavailable, true, "the chain changed its branch meanwhile"});
-    TRY(tools.chain.fill_in(block, Ordinal(height)));
-    done.changed += TRY(tools.feed.rescan_block(wallet.id, block));
-    ++done.blocks;
-    ++height;
-    if (done.blocks % kSaveEvery == 0) TRY(tools.store.save_rescan(wallet.id, height));
-    if (tools.progress) tools.progress(height - 1, *wallet.rescan_to);
+  std::optional<wallet::WalletInfo> left = asked;
+  std::optional<std::uint64_t> stands_at;  // the height that the source gives next
+  while (left) {
+    const std::uint64_t from = *left->rescan_next;
+    if (stands_at != from) TRY(go_to(tools, *source, from));
+    std::uint64_t height = from;
+    const std::uint64_t to = std::min(left->rescan_to.value_or(from), from + kSaveEvery - 1);
+    while (height <= to) {
+      if (tools.stopping) return fail(Code::kCancelled, "the rescan goes on at the next start");
+      feed::Step step = TRY(source->next(500));
+      if (std::holds_alternative<feed::End>(step))
+        return fail(Code::kUnavailable, "{} ended before block {}", source->describe(), height);
+      auto* forward = std::get_if<feed::Forward>(&step);
+      if (forward == nullptr) continue;
+      chain::Block block = TRY(chain::decode(tools.network, std::move(forward->raw)));
+      TRY(tools.chain.fill_in(block, Ordinal(height)));
+      const auto on_chain = [&]() -> Result<bool> {
+        const auto header = TRY(tools.chain.at(Ordinal(height)));
+        return header && header->hash == block.hash;
+      };
+      done.changed += TRY(tools.feed.rescan_block(asked.id, block, on_chain));
+      ++done.blocks;
+      ++height;
+      if (tools.progress) tools.progress(height - 1, left->rescan_to.value_or(to));
+    }
+    stands_at = height;
+    left = TRY(tools.store.save_rescan(asked.id, from, height));
   }
-  TRY(tools.store.save_rescan(wallet.id, height));
   return done;
 }
 

@@ -28,6 +28,6 @@ struct Rescanned {
 // Goes on with the wallet's requested rescan until it is done; how far it is, is saved on the way.
 // Errors: kCancelled when stopping; kUnavailable, retryable, if the chain changed its branch under
 // it; those of the source and of the store.
-Result<Rescanned> run_rescan(const RescanTools& tools, const wallet::WalletInfo& wallet);
+Result<Rescanned> run_rescan(const RescanTools& tools, const wallet::WalletInfo& asked);
 
 }  // namespace coffer::app

@@ -73,6 +73,7 @@ Result<> print_history(const Context& context, const wallet::HistoryImported& do
         .field("addresses", done.addresses)
         .field("labels", done.labels)
         .field("leases", done.leases)
+        .field("passed_over", done.passed_over)
         .end_object();
     print_line(out.take());
     return finish_output();

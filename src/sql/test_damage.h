@@ -23,4 +23,15 @@ inline void damage_sqlite(const std::string& path, const std::string& text) {
   sqlite3_close(handle);
 }
 
+// Makes a file from the text of a dump.
+inline void load_sqlite(const std::string& path, const std::string& text) {
+  sqlite3* handle = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &handle), SQLITE_OK);
+  char* message = nullptr;
+  EXPECT_EQ(sqlite3_exec(handle, text.c_str(), nullptr, nullptr, &message), SQLITE_OK)
+      << (message != nullptr ? message : "");
+  sqlite3_free(message);
+  sqlite3_close(handle);
+}
+
 }  // namespace coffer::sql::test

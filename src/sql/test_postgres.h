@@ -71,10 +71,10 @@ class PostgresServer {
     return name;
   }
   // Anything, also what cannot stand in a transaction.
-  void run_psql(const std::string& sql) const {
+  void run_psql(const std::string& sql, const std::string& database = "postgres") const {
     const fs::path log = dir_.path() / "psql.log";
     ServerProcess psql({(kPostgresPrograms / "psql").string(), "-X", "-q", "-v", "ON_ERROR_STOP=1",
-                        "-d", location("postgres"), "-c", sql},
+                        "-d", location(database), "-c", sql},
                        log, SIGKILL);
     const int code = psql.wait();
     ASSERT_EQ(code, 0) << read_text(log);

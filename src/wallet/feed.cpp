@@ -113,7 +113,7 @@ Result<> Feed::commit_blocks(sql::Transaction& sql, std::uint64_t& invalidated) 
   // Whoever shares the database may have been faster (E3).
   const bus::Position stored = TRY(stored_position(sql));
   // Blocks that persons named before there was a chain to ask: it says itself what is in it (E1).
-  if (stored.at_origin) invalidated += TRY(disconnect(sql, -1));
+  if (stored.at_origin) invalidated += TRY(disconnect(sql, 0));
   bus::Position at = stored;
   for (const bus::BlockApplied& held : held_) {
     const chain::Block& block = *held.block;
@@ -147,7 +147,7 @@ Result<> Feed::on_rollback(const bus::RolledBack& rollback) {
       [&](sql::Transaction& sql) -> Result<> {
         TRY(write_alone(sql));
         if (TRY(stored_position(sql)).height() <= rollback.to.height()) return {};
-        invalidated = TRY(disconnect(sql, tip_height(rollback.to)));
+        invalidated = TRY(disconnect(sql, tip_height(rollback.to) + 1));
         return store_position(sql, rollback.to, tip_height(rollback.to));
       },
       kWrite);

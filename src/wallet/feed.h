@@ -37,10 +37,13 @@ class Feed final : public bus::Consumer {
   // Before it is given to the bus.
   Result<> skip_to(const bus::Position& position);
 
-  // Looks again at one block that is on the chain and not above the position, for one wallet; how
-  // many transactions changed. Thread-safe beside the bus. Errors: kConflict if the block is above
-  // the position, or another one is known at its height.
-  Result<std::uint64_t> rescan_block(WalletId wallet, const chain::Block& block);
+  // Looks again at one block that is not above the position, for one wallet; how many transactions
+  // changed. `on_chain` is asked, once nothing else can be applied, whether it still is on the
+  // chain: then it is right, whatever somebody said of its height. Thread-safe beside the bus.
+  // Errors: kConflict if the block is above the position; kUnavailable, retryable, if it left the
+  // chain.
+  Result<std::uint64_t> rescan_block(WalletId wallet, const chain::Block& block,
+                                     const std::function<Result<bool>()>& on_chain);
 
  private:
   struct Hit {  // a transaction of a block that a wallet owns a part of
@@ -59,8 +62,11 @@ class Feed final : public bus::Consumer {
   // row.
   Result<> keep_statistics(sql::Transaction& sql, std::uint64_t changed);
   Result<std::vector<Hit>> owners(sql::Transaction& sql, const TxView& view, bool& extended);
-  Result<> add_block_row(sql::Transaction& sql, const chain::Block& block, bool may_disconnect);
-  Result<std::uint64_t> disconnect(sql::Transaction& sql, std::int64_t to_height);
+  // `last`: of the heights that another block at this one makes wrong.
+  Result<> add_block_row(sql::Transaction& sql, const chain::Block& block, std::int64_t last);
+  // Takes the blocks of these heights off the chain, both included.
+  Result<std::uint64_t> disconnect(sql::Transaction& sql, std::int64_t first,
+                                   std::int64_t last = std::numeric_limits<std::int64_t>::max());
   void watch(const TxView& view, const std::vector<Hit>& hits);
 
   Store& store_;

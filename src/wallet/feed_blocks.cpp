@@ -63,15 +63,12 @@ void Feed::watch(const TxView& view, const std::vector<Hit>& hits) {
   for (const chain::Input& input : view.inputs()) watch_.add_outpoint(input.outpoint());
 }
 
-Result<> Feed::add_block_row(sql::Transaction& sql, const chain::Block& block,
-                             bool may_disconnect) {
-  const std::uint64_t height = block.number.value;
+Result<> Feed::add_block_row(sql::Transaction& sql, const chain::Block& block, std::int64_t last) {
+  const auto height = static_cast<std::int64_t>(block.number.value);
   const auto known =
       TRY(sql.value<Hash256>("SELECT header_hash FROM blocks WHERE block_height = $1", {height}));
   if (known && *known == block.hash) return {};
-  if (known && !may_disconnect)
-    return fail(Code::kConflict, "another block is known at height {}", height);
-  if (known) (void)TRY(disconnect(sql, static_cast<std::int64_t>(height) - 1));
+  if (known) (void)TRY(disconnect(sql, height, last));
   (void)TRY(sql.execute(
       "INSERT INTO blocks (block_height, header_hash, block_timestamp) VALUES ($1, $2, $3)",
       {height, block.hash, block.time_unix_s}));
@@ -94,7 +91,10 @@ Result<std::uint64_t> Feed::apply(sql::Transaction& sql, const chain::Block& blo
       const std::vector<Hit> hits = TRY(owners(sql, view, again));
       for (const Hit& hit : hits) {
         if (only && hit.wallet != *only) continue;
-        if (!has_row) TRY(add_block_row(sql, block, !only));
+        // An old block says nothing of those above it.
+        const std::int64_t last = only ? static_cast<std::int64_t>(block.number.value)
+                                       : std::numeric_limits<std::int64_t>::max();
+        if (!has_row) TRY(add_block_row(sql, block, last));
         has_row = true;
         const BlockRef where{block.number.value, block.hash, block.time_unix_s, place};
         const Recorded recorded = TRY(
@@ -108,22 +108,26 @@ Result<std::uint64_t> Feed::apply(sql::Transaction& sql, const chain::Block& blo
   return changed;
 }
 
-Result<std::uint64_t> Feed::disconnect(sql::Transaction& sql, std::int64_t to_height) {
-  const auto pruned = TRY(sql.value<std::int64_t>(
-      "SELECT highest_height FROM pruned_summary WHERE highest_height > $1 LIMIT 1", {to_height}));
+Result<std::uint64_t> Feed::disconnect(sql::Transaction& sql, std::int64_t first,
+                                       std::int64_t last) {
+  const auto pruned = TRY(
+      sql.value<std::int64_t>("SELECT highest_height FROM pruned_summary WHERE highest_height >= $1"
+                              " AND lowest_height <= $2 LIMIT 1",
+                              {first, last}));
   if (pruned)
     return fail(Code::kBeyondWindow, "a transaction of block {} was pruned and cannot be undone",
                 *pruned);
-  TRY(watch_.add_disconnected(sql, to_height));
+  TRY(watch_.add_disconnected(sql, first - 1));
   struct Orphan {
     WalletId wallet;
     std::uint64_t id = 0;
   };
   std::vector<Orphan> orphans;
   {
-    sql::Rows rows = TRY(
-        sql.query("SELECT wallet_id, id FROM transactions WHERE block_height > $1 AND is_coinbase",
-                  {to_height}));
+    sql::Rows rows =
+        TRY(sql.query("SELECT wallet_id, id FROM transactions WHERE block_height >= $1"
+                      " AND block_height <= $2 AND is_coinbase",
+                      {first, last}));
     while (TRY(rows.next())) {
       Orphan orphan;
       orphan.wallet = TRY(rows.get<WalletId>(0));
@@ -131,7 +135,8 @@ Result<std::uint64_t> Feed::disconnect(sql::Transaction& sql, std::int64_t to_he
       orphans.push_back(orphan);
     }
   }
-  (void)TRY(sql.execute("DELETE FROM blocks WHERE block_height > $1", {to_height}));
+  (void)TRY(sql.execute("DELETE FROM blocks WHERE block_height >= $1 AND block_height <= $2",
+                        {first, last}));
   std::uint64_t invalidated = 0;
   for (const Orphan& orphan : orphans) {
     const std::vector<Hash256> gone =
@@ -141,7 +146,8 @@ Result<std::uint64_t> Feed::disconnect(sql::Transaction& sql, std::int64_t to_he
   return invalidated;
 }
 
-Result<std::uint64_t> Feed::rescan_block(WalletId wallet, const chain::Block& block) {
+Result<std::uint64_t> Feed::rescan_block(WalletId wallet, const chain::Block& block,
+                                         const std::function<Result<bool>()>& on_chain) {
   std::lock_guard writing(writing_);
   std::uint64_t invalidated = 0;
   auto changed = store_.database().run_transaction(
@@ -152,6 +158,9 @@ Result<std::uint64_t> Feed::rescan_block(WalletId wallet, const chain::Block& bl
         const auto tip = TRY(sql.value<std::int64_t>("SELECT tip_height FROM sync_state"));
         if (!tip || static_cast<std::int64_t>(block.number.value) > *tip)
           return fail(Code::kConflict, "block {} is above the wallets' tip", block.number);
+        // A reorg that comes after this question also brings its rollback after us.
+        if (!TRY(on_chain()))
+          return fail(Error{Code::kUnavailable, true, "the chain changed its branch meanwhile"});
         invalidated = 0;
         return apply(sql, block, wallet, invalidated);
       },

@@ -127,8 +127,9 @@ class HistoryImport {
       TRY(store_.set_label(wallet_, label->kind, label->ref, label->label));
       ++done_.labels;
     } else if (const auto* lease = std::get_if<HistoryLease>(&line)) {
-      (void)TRY(store_.lease(wallet_, lease->request));
-      ++done_.leases;
+      const auto leased = store_.lease(wallet_, lease->request);
+      if (!leased && leased.error().code != Code::kConflict) return fail(leased.error());
+      ++(leased ? done_.leases : done_.passed_over);
     }
     return {};
   }

@@ -16,6 +16,7 @@ struct HistoryImported {
   std::uint64_t resumed = 0;  // of them done by an earlier run
   std::uint64_t transactions = 0, unchanged = 0, descriptors = 0, addresses = 0, labels = 0,
                 leases = 0;
+  std::uint64_t passed_over = 0;  // leases of coins that are spent or held by now
 };
 
 struct HistoryImportOptions {

@@ -24,17 +24,26 @@ Result<WalletInfo> Store::request_rescan(WalletId wallet, std::uint64_t from_hei
       kWrite);
 }
 
-Result<> Store::save_rescan(WalletId wallet, std::uint64_t next) {
+Result<std::optional<WalletInfo>> Store::save_rescan(WalletId wallet, std::uint64_t from,
+                                                     std::uint64_t next) {
   return database_.run_transaction(
-      [&](sql::Transaction& sql) -> Result<> {
-        // Who asked for more meanwhile is not forgotten.
+      [&](sql::Transaction& sql) -> Result<std::optional<WalletInfo>> {
+        // Coins and addresses that the rescan has found are known to the follower from here on: no
+        // block may be passed between the last one looked at and this.
+        TRY(write_alone(sql));
+        const std::int64_t tip = TRY(sql.value<std::int64_t>("SELECT tip_height FROM sync_state"))
+        .value_or(-1);
+        std::optional<std::uint64_t> more, last;
+        if (static_cast<std::int64_t>(next) <= tip)
+          more = next, last = static_cast<std::uint64_t>(tip);
         (void)TRY(
-            sql.execute("UPDATE wallets SET rescan_next = CASE WHEN rescan_to >= $2 THEN CAST($2 "
-                        "AS BIGINT) END,"
-                        " rescan_to = CASE WHEN rescan_to >= $2 THEN rescan_to END"
-                        " WHERE id = $1 AND rescan_next < $2",
-                        {wallet, next}));
-        return {};
+            sql.execute("UPDATE wallets SET rescan_next = $3, rescan_to = $4 WHERE id = $1"
+                        " AND rescan_next = $2",
+                        {wallet, from, more, last}));
+        const std::string name = fmt::format("{}", wallet);
+        WalletInfo left = TRY(wallet_row(sql, "id = $1", {wallet}, name));
+        if (!left.rescan_next) return std::nullopt;
+        return left;
       },
       kWrite);
 }

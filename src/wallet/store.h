@@ -211,8 +211,11 @@ class Store {
   // From this height to where the wallets stand; an earlier one that is not done is widened.
   // Errors: kInvalidInput if the wallets stand below it.
   Result<WalletInfo> request_rescan(WalletId wallet, std::uint64_t from_height);
-  // All below `next` is done; at the end the request is gone.
-  Result<> save_rescan(WalletId wallet, std::uint64_t next);
+  // From `from` to below `next` is done. What is left: nothing once all blocks are that the wallets
+  // have passed meanwhile, too, and then the request is gone; another place to go on at if somebody
+  // asked for more.
+  Result<std::optional<WalletInfo>> save_rescan(WalletId wallet, std::uint64_t from,
+                                                std::uint64_t next);
   Result<std::vector<WalletInfo>> requested_rescans() const;
 
   // ---- upkeep (prune.cpp, verify.cpp) ----

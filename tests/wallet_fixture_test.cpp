@@ -1,0 +1,65 @@
+// Databases of every schema version that was released open, come up to date and answer as ever.
+#include <fstream>
+#include <sstream>
+
+#include "sql/test_damage.h"
+#include "sql/test_engines.h"
+#include "wallet/store.h"
+
+namespace coffer::wallet::test {
+namespace {
+
+class WalletFixture : public sql::test::EngineTest {
+ protected:
+  static std::string fixture(const std::string& name) {
+    std::ifstream file("tests/fixtures/" + name);
+    EXPECT_TRUE(file) << name;
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+  void load(const std::string& version) {
+    if (is_sqlite()) {
+      sql::test::load_sqlite((dir_.path() / "test.db").string(),
+                             fixture("wallet_" + version + "_sqlite.sql"));
+      return;
+    }
+    auto* server = sql::test::PostgresServer::shared();
+    const std::string name = server->fresh_database();
+    server->run_psql(fixture("wallet_" + version + "_postgres.sql"), name);
+    options_.location = server->location(name);
+  }
+};
+
+TEST_P(WalletFixture, Version1) {
+  ASSERT_NO_FATAL_FAILURE(load("v1"));
+  const chain::Network network = chain::find_network("bitcoin", "regtest").value();
+  auto store = Store::open(db(), network);
+  ASSERT_TRUE(store) << store.error().message;
+  const auto verified = (*store)->verify();
+  ASSERT_TRUE(verified) << verified.error().message;
+  EXPECT_EQ(verified->transactions, 6u);
+  const WalletId shop = (*store)->find("shop").value().id;
+  const Balance balance = (*store)->balance(shop).value();
+  EXPECT_EQ(balance.confirmed, 90'000u);
+  EXPECT_EQ(balance.unconfirmed, 48'000u);
+  EXPECT_EQ(balance.locked, 70'000u);
+  EXPECT_EQ((*store)->descriptors(shop)->size(), 2u);
+  // It can be written to as well.
+  EXPECT_TRUE((*store)->new_address(shop, "default", false));
+  HistoryQuery pending_only;
+  pending_only.statuses = {TxStatus::kPending};
+  const auto pending = (*store)->history(shop, pending_only);
+  ASSERT_TRUE(pending);
+  ASSERT_EQ(pending->items.size(), 1u);
+  EXPECT_TRUE((*store)->cancel(shop, pending->items.front().tx));
+  EXPECT_EQ((*store)->balance(shop)->confirmed, 160'000u);
+  EXPECT_TRUE((*store)->verify());
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, WalletFixture,
+                         testing::Values(sql::test::Engine::kSqlite, sql::test::Engine::kPostgres),
+                         sql::test::engine_name);
+
+}  // namespace
+}  // namespace coffer::wallet::test
