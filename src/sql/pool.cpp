@@ -20,8 +20,15 @@ Result<std::unique_ptr<Driver>> Pool::acquire() {
   std::vector<std::unique_ptr<Driver>> broken;  // closed after the lock is gone
   {
     std::unique_lock lock(mutex_);
-    const bool free = freed_.wait_for(lock, std::chrono::milliseconds(timeout_ms_),
-                                      [&] { return !idle_.empty() || open_ < max_; });
+    // In the order of their coming: who gives a connection back and wants it again at once would
+    // otherwise always be faster than those that sleep.
+    const std::uint64_t ticket = ++tickets_;
+    waiting_.push_back(ticket);
+    const bool free = freed_.wait_for(lock, std::chrono::milliseconds(timeout_ms_), [&] {
+      return waiting_.front() == ticket && (!idle_.empty() || open_ < max_);
+    });
+    std::erase(waiting_, ticket);
+    freed_.notify_all();
     if (!free)
       return fail(Code::kTimeout, "all {} connections to the database were in use for {} ms", max_,
                   timeout_ms_);
@@ -38,7 +45,7 @@ Result<std::unique_ptr<Driver>> Pool::acquire() {
   if (!driver) {
     std::lock_guard lock(mutex_);
     --open_;
-    freed_.notify_one();
+    freed_.notify_all();
   }
   return driver;
 }
@@ -51,7 +58,7 @@ void Pool::release(std::unique_ptr<Driver> driver) {
     idle_.push_back(std::move(driver));
   else
     --open_;
-  freed_.notify_one();
+  freed_.notify_all();
 }
 
 void Pool::drop_idle() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -36,7 +37,9 @@ class Pool {
   mutable std::mutex mutex_;
   std::condition_variable freed_;
   std::vector<std::unique_ptr<Driver>> idle_;
-  std::size_t open_ = 0;  // idle and handed out
+  std::size_t open_ = 0;               // idle and handed out
+  std::deque<std::uint64_t> waiting_;  // tickets, first come first served
+  std::uint64_t tickets_ = 0;
 };
 
 }  // namespace coffer::sql
