@@ -13,18 +13,10 @@
 namespace coffer {
 namespace {
 
+using test::expect_refusal;
 using test::Finished;
 using test::Process;
 using test::run;
-
-// One line on stderr that begins with the program's name and holds the text; nothing on stdout.
-void expect_refusal(const Finished& end, int exit_code, const std::string& text) {
-  EXPECT_EQ(end.exit_code, exit_code) << end.err;
-  EXPECT_EQ(end.out, "");
-  EXPECT_EQ(end.err.rfind("coffer: ", 0), 0u) << end.err;
-  EXPECT_EQ(std::count(end.err.begin(), end.err.end(), '\n'), 1) << end.err;
-  EXPECT_NE(end.err.find(text), std::string::npos) << end.err;
-}
 
 class Commands : public testing::Test {
  protected:

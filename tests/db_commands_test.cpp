@@ -16,20 +16,13 @@ namespace {
 
 namespace fs = std::filesystem;
 namespace json = boost::json;
+using test::expect_refusal;
 using test::Finished;
 using test::Process;
 using test::run;
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
-}
-
-void expect_refusal(const Finished& end, int exit_code, const std::string& text) {
-  EXPECT_EQ(end.exit_code, exit_code) << end.err;
-  EXPECT_EQ(end.out, "");
-  EXPECT_EQ(end.err.rfind("coffer: ", 0), 0u) << end.err;
-  EXPECT_EQ(std::count(end.err.begin(), end.err.end(), '\n'), 1) << end.err;
-  EXPECT_TRUE(contains(end.err, text)) << end.err;
 }
 
 class DbCommands : public testing::Test {

@@ -2,12 +2,14 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <sstream>
@@ -133,6 +135,14 @@ int free_port() {
 
 bool long_run() {
   return ::getenv("COFFER_LONG") != nullptr;
+}
+
+void expect_refusal(const Finished& end, int exit_code, const std::string& text) {
+  EXPECT_EQ(end.exit_code, exit_code) << end.err;
+  EXPECT_EQ(end.out, "");
+  EXPECT_EQ(end.err.rfind("coffer: ", 0), 0u) << end.err;
+  EXPECT_EQ(std::count(end.err.begin(), end.err.end(), '\n'), 1) << end.err;
+  EXPECT_NE(end.err.find(text), std::string::npos) << end.err;
 }
 
 }  // namespace coffer::test

@@ -41,6 +41,9 @@ class Process {
 
 // The program under test.
 std::string coffer();
+// It refused: this exit code, nothing on stdout, and one line on stderr that begins with the
+// program's name and holds the text.
+void expect_refusal(const Finished& end, int exit_code, const std::string& text);
 // Runs it to its end.
 Finished run(std::vector<std::string> arguments, std::vector<std::string> environment = {});
 

@@ -7,7 +7,6 @@
 #include <csignal>
 #include <cstdlib>
 
-#include "base/test_data.h"
 #include "wallet_life.h"
 
 namespace coffer::wallet::test {
@@ -115,12 +114,13 @@ void kill_again_and_again(const MakeEngine& make, std::uint64_t seed) {
         found += dump(engine->store(), wallet->id, {.mempool = false});
       }
       at = tries;
-      if (found == expected[tries]) break;
-      if (tries == std::min(done + 1, kOperations)) {
-        ASSERT_EQ(found, expected[done]) << "seed " << seed << " after " << done << " operations";
-      }
       const auto verified = engine->store().verify();
       ASSERT_TRUE(verified) << verified.error().message;
+      if (found == expected[tries]) break;
+      if (tries == std::min(done + 1, kOperations)) {
+        ASSERT_EQ(found, expected[done])
+            << "seed " << seed << " after " << done << " operations; next: " << life.did();
+      }
     }
   }
   EXPECT_GE(killed, kKills) << "it was through too soon";
@@ -150,11 +150,8 @@ TEST(WalletCrash, KilledOnSqlite) {
 }
 
 TEST(WalletCrash, KilledOnPostgres) {
+  COFFER_REQUIRE_POSTGRES_OR_SKIP();
   auto* server = sql::test::PostgresServer::shared();
-  if (server == nullptr) {
-    if (shared_data_required()) FAIL() << "PostgreSQL is not installed";
-    GTEST_SKIP() << "PostgreSQL is not installed";
-  }
   for (std::uint64_t seed = 101; seed <= 100 + lives(); ++seed) {
     sql::DatabaseOptions options;
     options.location = server->location(server->fresh_database());

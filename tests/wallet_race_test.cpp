@@ -9,7 +9,6 @@
 
 #include "base/random.h"
 #include "base/stopwatch.h"
-#include "base/test_data.h"
 #include "wallet_engines.h"
 #include "wallet_world.h"
 
@@ -120,11 +119,8 @@ TEST(WalletRace, LeasesOnSqlite) {
 }
 
 TEST(WalletRace, LeasesOnPostgres) {
+  COFFER_REQUIRE_POSTGRES_OR_SKIP();
   auto* server = sql::test::PostgresServer::shared();
-  if (server == nullptr) {
-    if (shared_data_required()) FAIL() << "PostgreSQL is not installed";
-    GTEST_SKIP() << "PostgreSQL is not installed";
-  }
   sql::DatabaseOptions options;
   options.location = server->location(server->fresh_database());
   options.max_connections = 32;

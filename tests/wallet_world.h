@@ -5,7 +5,7 @@
 #include "bus/event.h"
 #include "chain/decode.h"
 #include "chain/network.h"
-#include "crypto/sha256.h"
+#include "wallet/test_tx.h"
 
 namespace coffer::wallet::test {
 
@@ -43,30 +43,18 @@ inline MadeTx make_tx(std::vector<chain::Outpoint> inputs, std::vector<Pay> outp
                       std::uint32_t nonce = 0, bool coinbase = false) {
   CHECK(inputs.size() < 250 && outputs.size() < 250);
   MadeTx made;
-  Bytes& raw = made.raw;
-  append_le<std::uint32_t>(raw, 2);
-  raw.push_back(static_cast<std::uint8_t>(coinbase ? 1 : inputs.size()));
+  // The one input of a coinbase names nothing, and carries what tells it apart in its script.
+  const chain::Outpoint nothing{.tx = {}, .index = 0xffffffff};
+  std::vector<TestOutput> pays;
+  for (const Pay& pay : outputs) pays.push_back({pay.amount, pay.script});
   if (coinbase) {
-    raw.insert(raw.end(), 32, 0);
-    append_le<std::uint32_t>(raw, 0xffffffff);
-    raw.push_back(4);
-    append_le<std::uint32_t>(raw, nonce);
-    append_le<std::uint32_t>(raw, 0xffffffff);
+    Bytes script;
+    append_le<std::uint32_t>(script, nonce);
+    made.raw = test_tx({nothing}, pays, 0, script);
+  } else {
+    made.raw = test_tx(inputs, pays, nonce);
   }
-  for (const chain::Outpoint& input : inputs) {
-    append(raw, input.tx.view());
-    append_le<std::uint32_t>(raw, input.index);
-    raw.push_back(0);
-    append_le<std::uint32_t>(raw, 0xfffffffd);
-  }
-  raw.push_back(static_cast<std::uint8_t>(outputs.size()));
-  for (const Pay& pay : outputs) {
-    append_le<std::uint64_t>(raw, pay.amount);
-    raw.push_back(static_cast<std::uint8_t>(pay.script.size()));
-    append(raw, pay.script);
-  }
-  append_le<std::uint32_t>(raw, coinbase ? 0 : nonce);
-  made.id = crypto::sha256d(raw);
+  made.id = test_txid(made.raw);
   made.inputs = std::move(inputs);
   made.outputs = std::move(outputs);
   made.coinbase = coinbase;

@@ -34,15 +34,6 @@ Result<sql::DatabaseOptions> wallet_database(const Config& config) {
   return options;
 }
 
-sql::MigrateOptions wallet_migrations(const chain::Network& network) {
-  sql::MigrateOptions options;
-  options.modules = {"wallet"};
-  options.identity = sql::Identity{.chain = std::string(network.chain_name()),
-                                   .network = network.name,
-                                   .genesis = network.genesis};
-  return options;
-}
-
 namespace {
 
 // What the data directory says of itself; nothing if it holds nothing.
@@ -80,7 +71,7 @@ Result<WalletDatabase> find_wallet_database(const Config& config) {
   wallet.options = TRY(wallet_database(wallet.config));
   wallet.where = TRY(sql::describe_location(wallet.options.location));
   wallet.network = TRY(chain::find_network(wallet.config.chain, wallet.config.network));
-  wallet.migrations = wallet_migrations(wallet.network);
+  wallet.migrations = wallet::migrations(wallet.network);
   return wallet;
 }
 

@@ -5,7 +5,7 @@
 #include "app/config.h"
 #include "chain/network.h"
 #include "sql/location.h"
-#include "sql/migrations.h"
+#include "wallet/store.h"
 
 namespace coffer::app {
 
@@ -14,9 +14,6 @@ bool has_wallet(const Config& config);
 
 // Thread-safe; opens nothing. Errors: kUnavailable if there is no wallet, saying why.
 Result<sql::DatabaseOptions> wallet_database(const Config& config);
-
-// Module `wallet`, and the network as the owner of the data (E5). Thread-safe.
-sql::MigrateOptions wallet_migrations(const chain::Network& network);
 
 // The settings with chain and network of what the data directory holds, if it holds something: who
 // works on it later need not repeat them. Errors: kConflict if the settings name others; those of

@@ -70,11 +70,11 @@ TEST(WalletSetup, ThereIsAWalletOnBitcoinAndWhenItIsOn) {
 
 TEST(WalletSetup, TheDataBelongToTheNetwork) {  // E5
   const auto mainnet = chain::find_network("bitcoin", "mainnet").value();
-  const auto options = wallet_migrations(mainnet);
+  const auto options = wallet::migrations(mainnet);
   EXPECT_EQ(options.modules, std::vector<std::string>{"wallet"});
   EXPECT_EQ(options.identity, (sql::Identity{"bitcoin", "mainnet", mainnet.genesis, 1}));
   EXPECT_NE(options.identity,
-            wallet_migrations(chain::find_network("bitcoin", "signet").value()).identity);
+            wallet::migrations(chain::find_network("bitcoin", "signet").value()).identity);
 }
 
 TEST(WalletSetup, WhatTheDataDirectoryHoldsNeedNotBeSaidAgain) {

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "sql/value.h"
@@ -188,6 +189,17 @@ class Transaction : public Session {
   Result<Batch> batch(std::string_view sql);
   // Plain inserts: COPY on PostgreSQL. The names come from the program, never from input.
   Result<Batch> insert_into(std::string_view table, std::span<const std::string_view> columns);
+
+  // Calls body; what it did is undone if it returns an error, and the transaction can go on. Only a
+  // statement that failed fails all of the transaction, here as everywhere. Not within itself.
+  // Returns what body returns.
+  template <typename Body>
+  auto attempt(Body&& body) -> std::invoke_result_t<Body&> {
+    TRY(script("SAVEPOINT attempt"));
+    auto answer = body();
+    TRY(script(answer ? "RELEASE attempt" : "ROLLBACK TO attempt; RELEASE attempt"));
+    return answer;
+  }
 
   // Durable when it returns. Errors also: kUnavailable, not retryable, when the connection was lost
   // and nobody knows whether it is committed.

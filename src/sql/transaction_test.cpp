@@ -46,6 +46,35 @@ TEST_P(TransactionTest, AfterAFailedStatementThereIsOnlyRollback) {
   EXPECT_EQ(number("SELECT count(*) FROM t"), 0);
 }
 
+TEST_P(TransactionTest, AnAttemptThatIsRefusedIsUndoneAlone) {
+  script("CREATE TABLE t(id BIGINT PRIMARY KEY)");
+  const auto done = db().run_transaction([](Transaction& t) -> Result<> {
+    (void)TRY(t.execute("INSERT INTO t VALUES (1)"));
+    const auto refused = t.attempt([&]() -> Result<int> {
+      (void)TRY(t.execute("INSERT INTO t VALUES (2)"));
+      return fail(Code::kNotFound, "the body's own error");
+    });
+    EXPECT_EQ(refused.error().code, Code::kNotFound);
+    const auto taken = t.attempt([&] { return t.execute("INSERT INTO t VALUES (4)"); });
+    EXPECT_EQ(taken.value(), 1);
+    return {};
+  });
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(number("SELECT sum(id) FROM t"), 5);
+}
+
+TEST_P(TransactionTest, AnAttemptWhoseStatementFailedFailsAll) {
+  script("CREATE TABLE t(id BIGINT PRIMARY KEY)");
+  const auto done = db().run_transaction([](Transaction& t) -> Result<> {
+    (void)TRY(t.execute("INSERT INTO t VALUES (1)"));
+    const auto failed = t.attempt([&] { return t.execute("INSERT INTO t VALUES (1)"); });
+    EXPECT_EQ(failed.error().code, Code::kConflict);
+    return {};  // as if nothing had happened
+  });
+  EXPECT_EQ(done.error().code, Code::kConflict);
+  EXPECT_EQ(number("SELECT count(*) FROM t"), 0);
+}
+
 TEST_P(TransactionTest, ConstraintsAtTheEndStopTheCommit) {
   script(
       "CREATE TABLE p(id BIGINT PRIMARY KEY);"

@@ -168,41 +168,39 @@ Result<> Feed::on_tx_seen(const bus::TxSeen& seen) {
     stale = TRY(watch_.is_stale(connection));
   }
   if (!stale && !watch_.may_touch(view)) return {};
-  auto found_hits = store_.database().run_transaction(
-      [&](sql::Transaction& sql) -> Result<std::vector<Hit>> {
+  std::vector<Hit> hits;
+  std::uint64_t invalidated = 0;
+  auto done = store_.database().run_transaction(
+      [&](sql::Transaction& sql) -> Result<> {
         TRY(write_alone(sql));
         watch_.start();
         TRY(watch_.refresh(sql));
-        std::vector<Hit> found;
         for (bool extended = true; extended;) {
           extended = false;
-          found = TRY(owners(sql, view, extended));
+          hits = TRY(owners(sql, view, extended));
         }
-        return found;
+        invalidated = 0;
+        for (const Hit& hit : hits) invalidated += TRY(see(sql, view, hit));
+        return {};
       },
       kWrite);
-  const std::vector<Hit> hits = TRY(std::move(found_hits));
+  if (!done) return done;
   watch_.keep();
-  for (const Hit& hit : hits) {
-    // Each wallet by itself: what one cannot take does not keep it from the others.
-    auto recorded = store_.database().run_transaction(
-        [&](sql::Transaction& sql) -> Result<Recorded> {
-          TRY(write_alone(sql));
-          return Ledger(sql, hit.wallet).add_published(view, hit.owned, true);
-        },
-        kWrite);
-    if (recorded) {
-      store_.counters_->invalidations += recorded->invalidated.size();
-    } else if (recorded.error().code == Code::kConflict ||
-               recorded.error().code == Code::kInvalidInput) {
-      log::info("a transaction of the mempool was passed over",
-                {{"tx", shown(view.tx.id)}, {"problem", recorded.error().message}});
-    } else {
-      return fail(std::move(recorded).error());
-    }
-  }
+  store_.counters_->invalidations += invalidated;
   watch(view, hits);
   return {};
+}
+
+Result<std::uint64_t> Feed::see(sql::Transaction& sql, const TxView& view, const Hit& hit) {
+  // What one wallet cannot take does not keep it from the others.
+  const auto recorded =
+      sql.attempt([&] { return Ledger(sql, hit.wallet).add_published(view, hit.owned, true); });
+  if (recorded) return recorded->invalidated.size();
+  const Code code = recorded.error().code;
+  if (code != Code::kConflict && code != Code::kInvalidInput) return fail(Error(recorded.error()));
+  log::info("a transaction of the mempool was passed over",
+            {{"tx", shown(view.tx.id)}, {"problem", recorded.error().message}});
+  return 0;
 }
 
 Result<> Feed::on_tx_dropped(const bus::TxDropped& dropped) {

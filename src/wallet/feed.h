@@ -62,6 +62,8 @@ class Feed final : public bus::Consumer {
   // row.
   Result<> keep_statistics(sql::Transaction& sql, std::uint64_t changed);
   Result<std::vector<Hit>> owners(sql::Transaction& sql, const TxView& view, bool& extended);
+  // How many it invalidated. A wallet that refuses it stays as it is, and that is no error.
+  Result<std::uint64_t> see(sql::Transaction& sql, const TxView& view, const Hit& hit);
   // `last`: of the heights that another block at this one makes wrong.
   Result<> add_block_row(sql::Transaction& sql, const chain::Block& block, std::int64_t last);
   // Takes the blocks of these heights off the chain, both included.

@@ -51,60 +51,57 @@ bool is_leasable(CoinState state) {
          state == CoinState::kPending;
 }
 
-Result<> check_duration(const LeaseRequest& request) {
-  if (request.duration_ms >= 1 && request.duration_ms <= kMaxLeaseMs) return {};
-  return fail(Code::kInvalidInput, "a lease lasts from 1 ms to a year, not {} ms",
-              request.duration_ms);
+// Does something to each of the coins, with the time at which the lease is to end; all or nothing.
+template <typename Each>
+Result<std::int64_t> lease_each(sql::Database& database, WalletId wallet,
+                                const LeaseRequest& request, Each each) {
+  if (request.duration_ms < 1 || request.duration_ms > kMaxLeaseMs)
+    return fail(Code::kInvalidInput, "a lease lasts from 1 ms to a year, not {} ms",
+                request.duration_ms);
+  return database.run_transaction(
+      [&](sql::Transaction& sql) -> Result<std::int64_t> {
+        TRY(require_wallet(sql, wallet));
+        const std::vector<CoinRow> coins = TRY(lock_coins(sql, wallet, request.coins));
+        const auto until = TRY(sql.value<std::int64_t>("SELECT coffer_now() + CAST($1 AS BIGINT)",
+                                                       {request.duration_ms}));
+        for (const CoinRow& coin : coins) TRY(each(sql, coin, *until));
+        return *until;
+      },
+      kWrite);
 }
 
 }  // namespace
 
 Result<std::int64_t> Store::lease(WalletId wallet, const LeaseRequest& request) {
-  TRY(check_duration(request));
-  return database_.run_transaction(
-      [&](sql::Transaction& sql) -> Result<std::int64_t> {
-        TRY(require_wallet(sql, wallet));
-        const std::vector<CoinRow> coins = TRY(lock_coins(sql, wallet, request.coins));
-        const auto until = TRY(sql.value<std::int64_t>("SELECT coffer_now() + CAST($1 AS BIGINT)",
-                                                       {request.duration_ms}));
-        for (const CoinRow& coin : coins) {
-          if (!is_leasable(coin.state))
-            return fail(Code::kConflict, "{} is {} and cannot be leased", shown(coin.outpoint),
-                        to_string(coin.state));
-          const auto taken = TRY(sql.value<std::int64_t>(
-              "INSERT INTO utxo_leases (wallet_id, utxo_id, external_lock_id, expires_at)"
-              " VALUES ($1, $2, $3, $4) ON CONFLICT (wallet_id, utxo_id) DO UPDATE"
-              " SET external_lock_id = excluded.external_lock_id, expires_at = excluded.expires_at"
-              " WHERE utxo_leases.expires_at <= coffer_now()"
-              " OR utxo_leases.external_lock_id = excluded.external_lock_id RETURNING expires_at",
-              {wallet, coin.id, request.lock_id, *until}));
-          if (!taken)
-            return fail(Code::kConflict, "{} is leased by another lock id", shown(coin.outpoint));
-        }
-        return *until;
-      },
-      kWrite);
+  const auto take = [&](sql::Transaction& sql, const CoinRow& coin,
+                        std::int64_t until) -> Result<> {
+    if (!is_leasable(coin.state))
+      return fail(Code::kConflict, "{} is {} and cannot be leased", shown(coin.outpoint),
+                  to_string(coin.state));
+    const auto taken = TRY(sql.value<std::int64_t>(
+        "INSERT INTO utxo_leases (wallet_id, utxo_id, external_lock_id, expires_at)"
+        " VALUES ($1, $2, $3, $4) ON CONFLICT (wallet_id, utxo_id) DO UPDATE"
+        " SET external_lock_id = excluded.external_lock_id, expires_at = excluded.expires_at"
+        " WHERE utxo_leases.expires_at <= coffer_now()"
+        " OR utxo_leases.external_lock_id = excluded.external_lock_id RETURNING expires_at",
+        {wallet, coin.id, request.lock_id, until}));
+    if (taken) return {};
+    return fail(Code::kConflict, "{} is leased by another lock id", shown(coin.outpoint));
+  };
+  return lease_each(database_, wallet, request, take);
 }
 
 Result<std::int64_t> Store::renew(WalletId wallet, const LeaseRequest& request) {
-  TRY(check_duration(request));
-  return database_.run_transaction(
-      [&](sql::Transaction& sql) -> Result<std::int64_t> {
-        TRY(require_wallet(sql, wallet));
-        const std::vector<CoinRow> coins = TRY(lock_coins(sql, wallet, request.coins));
-        const auto until = TRY(sql.value<std::int64_t>("SELECT coffer_now() + CAST($1 AS BIGINT)",
-                                                       {request.duration_ms}));
-        for (const CoinRow& coin : coins) {
-          const std::int64_t renewed = TRY(sql.execute(
-              "UPDATE utxo_leases SET expires_at = $4 WHERE wallet_id = $1 AND utxo_id = $2"
-              " AND external_lock_id = $3 AND expires_at > coffer_now()",
-              {wallet, coin.id, request.lock_id, *until}));
-          if (renewed == 0)
-            return fail(Code::kConflict, "this lock id does not hold {} now", shown(coin.outpoint));
-        }
-        return *until;
-      },
-      kWrite);
+  const auto prolong = [&](sql::Transaction& sql, const CoinRow& coin,
+                           std::int64_t until) -> Result<> {
+    const std::int64_t renewed =
+        TRY(sql.execute("UPDATE utxo_leases SET expires_at = $4 WHERE wallet_id = $1"
+                        " AND utxo_id = $2 AND external_lock_id = $3 AND expires_at > coffer_now()",
+                        {wallet, coin.id, request.lock_id, until}));
+    if (renewed > 0) return {};
+    return fail(Code::kConflict, "this lock id does not hold {} now", shown(coin.outpoint));
+  };
+  return lease_each(database_, wallet, request, prolong);
 }
 
 Result<> Store::release(WalletId wallet, std::span<const chain::Outpoint> outpoints,

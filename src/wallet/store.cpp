@@ -3,7 +3,6 @@
 #include <charconv>
 
 #include "base/check.h"
-#include "sql/migrations.h"
 #include "wallet/store_impl.h"
 
 namespace coffer::wallet {
@@ -94,6 +93,15 @@ Result<std::uint64_t> require_account(sql::Session& sql, WalletId wallet, std::s
   return *id;
 }
 
+sql::MigrateOptions migrations(const chain::Network& network) {
+  sql::MigrateOptions options;
+  options.modules = {"wallet"};
+  options.identity = sql::Identity{.chain = std::string(network.chain_name()),
+                                   .network = network.name,
+                                   .genesis = network.genesis};
+  return options;
+}
+
 Store::Store(sql::Database& database, chain::Network network, StoreOptions options)
     : database_(database),
       network_(std::move(network)),
@@ -106,11 +114,7 @@ Result<std::unique_ptr<Store>> Store::open(sql::Database& database, const chain:
   if (network.family != chain::Family::kBitcoin)
     return fail(Code::kUsage, "the wallet knows Bitcoin's transactions only, not {}'s",
                 network.chain_name());
-  sql::MigrateOptions migrate;
-  migrate.modules = {"wallet"};
-  migrate.identity =
-      sql::Identity{std::string(network.chain_name()), network.name, network.genesis, 1};
-  (void)TRY(sql::migrate(database, migrate));
+  (void)TRY(sql::migrate(database, migrations(network)));
   return std::unique_ptr<Store>(new Store(database, network, options));
 }
 

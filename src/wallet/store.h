@@ -13,6 +13,7 @@
 
 #include "chain/network.h"
 #include "sql/database.h"
+#include "sql/migrations.h"
 #include "wallet/core_export.h"
 #include "wallet/types.h"
 
@@ -129,6 +130,9 @@ struct StoreStats {
   std::uint64_t invalidations = 0, leases_cleaned = 0, lease_cleanups = 0;
   double lease_cleanup_seconds = 0;
 };
+
+// Module `wallet`, and the network as the owner of the data (E5). Thread-safe.
+sql::MigrateOptions migrations(const chain::Network& network);
 
 // Thread-safe, and safe beside other processes with the same database. A name of a wallet, account
 // or script that is not there is kNotFound everywhere; besides the codes named here everything may

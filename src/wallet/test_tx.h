@@ -14,16 +14,18 @@ struct TestOutput {
 };
 
 // At most 252 inputs and outputs, with scripts of at most 252 bytes. `lock_time` tells two apart
-// that are the same otherwise.
+// that are the same otherwise; `script` stands in every input, where a coinbase has its own.
 inline Bytes test_tx(const std::vector<chain::Outpoint>& inputs,
-                     const std::vector<TestOutput>& outputs, std::uint32_t lock_time = 0) {
+                     const std::vector<TestOutput>& outputs, std::uint32_t lock_time = 0,
+                     const Bytes& script = {}) {
   Bytes raw;
   append_le<std::uint32_t>(raw, 2);
   raw.push_back(static_cast<std::uint8_t>(inputs.size()));
   for (const chain::Outpoint& input : inputs) {
     append(raw, input.tx.view());
     append_le<std::uint32_t>(raw, input.index);
-    raw.push_back(0);
+    raw.push_back(static_cast<std::uint8_t>(script.size()));
+    append(raw, script);
     append_le<std::uint32_t>(raw, 0xfffffffd);
   }
   raw.push_back(static_cast<std::uint8_t>(outputs.size()));
