@@ -260,7 +260,9 @@ TEST_P(Plans, W9_NoStatementOfDailyLifeWalksThroughAWallet) {
   const std::set<std::string> heard = world.heard;
   EXPECT_GT(heard.size(), 60u);
   for (const std::string& text : heard) {
-    if (text.starts_with("SELECT pg_") || text.starts_with("ANALYZE")) continue;
+    const auto begins = [&](std::string_view word) { return text.starts_with(word); };
+    if (begins("SELECT pg_") || begins("ANALYZE")) continue;
+    if (begins("SAVEPOINT") || begins("RELEASE") || begins("ROLLBACK TO")) continue;
     const std::vector<std::string> lines = plan(text);
     for (std::size_t i = 0; i < lines.size(); ++i)
       EXPECT_FALSE(is_sqlite() ? walks_in_sqlite(lines[i]) : walks_in_postgres(lines, i))

@@ -88,7 +88,7 @@ std::string dump(const ModelWallet& wallet, const DumpOptions& options) {
   for (const chain::Outpoint& coin : wallet.all_coins()) {
     coins.push_back(coin_line(coin, wallet.amount(coin), wallet.state(coin), wallet.spender(coin),
                               wallet.active_lease(coin)));
-    if (const auto lease = wallet.active_lease(coin))
+    if (options.leases && wallet.active_lease(coin))
       leases.push_back(fmt::format("lease {}#{}\n", brief(coin.tx), coin.index));
   }
   for (const auto& [replaced, replacement] : wallet.edges)
@@ -127,9 +127,12 @@ std::string dump(Store& store, WalletId wallet, const DumpOptions& options) {
        }))
     coins.push_back(
         coin_line(coin.outpoint, coin.amount.value, coin.state, coin.spent_by, coin.lease));
-  for (const LeasedCoin& coin : all_pages<LeasedCoin>(
-           [&](const std::string& cursor) { return store.leases(wallet, {options.page, cursor}); }))
-    leases.push_back(fmt::format("lease {}#{}\n", brief(coin.outpoint.tx), coin.outpoint.index));
+  const auto ask_leases = [&](const std::string& cursor) {
+    return store.leases(wallet, {options.page, cursor});
+  };
+  if (options.leases)
+    for (const LeasedCoin& coin : all_pages<LeasedCoin>(ask_leases))
+      leases.push_back(fmt::format("lease {}#{}\n", brief(coin.outpoint.tx), coin.outpoint.index));
   return text + joined(txs) + joined(coins) + joined(edges) + joined(leases);
 }
 

@@ -12,6 +12,7 @@ struct DumpOptions {
   CoinOrder order = CoinOrder::kOldest;
   std::optional<Bytes> script = {};  // also the balance of this one
   bool mempool = true;               // whether the node has a transaction
+  bool leases = true;                // also the list of them
 };
 
 std::string dump(const ModelWallet& wallet, const DumpOptions& options);

@@ -115,10 +115,11 @@ class Life {
   void compare() {
     for (std::size_t w = 0; w < kWallets; ++w) {
       DumpOptions options;
-      options.page = look_.between(1, 50);
+      options.page = look_.one_in(8) ? look_.between(1, 8) : 500;
       options.order = static_cast<CoinOrder>(look_.below(4));
       std::vector<Bytes> scripts(models_[w].scripts.begin(), models_[w].scripts.end());
-      options.script = scripts[look_.below(scripts.size())];
+      if (look_.one_in(3)) options.script = scripts[look_.below(scripts.size())];
+      options.leases = look_.one_in(3);
       const std::string expected = dump(models_[w], options);
       for (std::size_t e = 0; e < engines_.size(); ++e)
         ASSERT_EQ(dump(engines_[e]->store(), ids_[e][w], options), expected)

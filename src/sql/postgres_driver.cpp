@@ -121,7 +121,7 @@ Result<std::unique_ptr<Cursor>> PostgresDriver::query(std::string_view sql, cons
   if (wrapped) TRY(run_simple("BEGIN"));
   auto result = run(sql, params);
   if (wrapped) {
-    sent_time_ms_ = -1;
+    sent_time_ms_ = session_time_ms_;
     auto ended = run_simple(result ? "COMMIT" : "ROLLBACK");
     if (result && !ended) return fail(std::move(ended).error());
   }
@@ -140,13 +140,17 @@ Result<> PostgresDriver::script(std::string_view sql) {
 }
 
 Result<> PostgresDriver::send_time() {
+  // Settings of a session do not survive a pooler, and it would give them to others.
+  return send_time(in_transaction() || pooled_);
+}
+
+Result<> PostgresDriver::send_time(bool local) {
   if (options_.clock == nullptr) return {};
   const std::int64_t now_ms = options_.clock->unix_ms();
   if (now_ms == sent_time_ms_) return {};
-  // Settings of a session do not survive a pooler, and it would give them to others.
-  const bool local = in_transaction() || pooled_;
   TRY(run_simple(fmt::format("SET {} coffer.now_ms='{}'", local ? "LOCAL" : "SESSION", now_ms)));
   sent_time_ms_ = now_ms;
+  if (!local) session_time_ms_ = now_ms;
   return {};
 }
 
@@ -163,13 +167,14 @@ Result<> PostgresDriver::begin(const TransactionOptions& options) {
                        options_.lock_timeout_ms, options_.statement_timeout_ms);
     if (raise_durability_) sql += "; SET LOCAL synchronous_commit=on";
   }
-  sent_time_ms_ = -1;  // what was set locally has ended with the transaction before
+  sent_time_ms_ = session_time_ms_;  // what was set locally has ended with the transaction before
+  if (!pooled_) TRY(send_time(false));
   TRY(run_simple(sql));
   return {};
 }
 
 Result<> PostgresDriver::commit() {
-  sent_time_ms_ = -1;
+  sent_time_ms_ = session_time_ms_;
   const PgResult result(PQexec(connection_, "COMMIT"));
   if (PQresultStatus(result.get()) == PGRES_COMMAND_OK) {
     if (std::string_view(PQcmdStatus(result.get())) == "COMMIT") return {};
@@ -189,7 +194,7 @@ Result<> PostgresDriver::commit() {
 }
 
 void PostgresDriver::rollback() {
-  sent_time_ms_ = -1;
+  sent_time_ms_ = session_time_ms_;
   if (PQstatus(connection_) == CONNECTION_OK) PQclear(PQexec(connection_, "ROLLBACK"));
 }
 

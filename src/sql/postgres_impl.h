@@ -72,6 +72,7 @@ class PostgresDriver final : public Driver {
   Result<PgResult> run_simple(const std::string& sql);
   // Tells coffer_now() the time of a test's clock.
   Result<> send_time();
+  Result<> send_time(bool local);  // for this transaction only
   Failure failure_of(const PGresult* result, std::string_view sql) const;
 
   const DatabaseOptions options_;
@@ -79,7 +80,7 @@ class PostgresDriver final : public Driver {
   bool pooled_ = false;
   bool raise_durability_ = false;  // the server's default would acknowledge too early
   bool lost_ = false;
-  std::int64_t sent_time_ms_ = -1;
+  std::int64_t sent_time_ms_ = -1, session_time_ms_ = -1;
   std::uint64_t names_ = 0;
   std::unordered_map<std::string, std::string> prepared_;  // by text
   PgArguments arguments_;

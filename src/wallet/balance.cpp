@@ -1,6 +1,8 @@
 // Balances (W11, W13): from the summary, corrected by the few coins whose state the clock or the
 // tip decides. Cost: the rows of the accounts, the coinbases of the last 100 blocks, the active
 // leases.
+#include <map>
+
 #include "wallet/addresses_impl.h"
 #include "wallet/store_impl.h"
 
@@ -26,33 +28,58 @@ Result<Where> resolve(sql::Session& sql, WalletId wallet, const Scope& scope) {
   return where;
 }
 
-Result<> add_summary(sql::Session& sql, WalletId wallet, const Where& where, Balance& balance) {
-  std::string text =
-      "SELECT kind, coins, amount FROM balance_summary WHERE wallet_id = $1 AND address_id = $2";
-  if (where.account) text += " AND account_id = $3";
-  std::vector<sql::Param> params = {wallet, where.address.value_or(0)};
-  if (where.account) params.emplace_back(*where.account);
-  sql::Rows rows = TRY(sql.query(text, params));
-  while (TRY(rows.next())) {
-    const std::string_view kind = TRY(rows.get<std::string_view>(0));
-    balance.coins += TRY(rows.get<std::uint64_t>(1));
-    const std::uint64_t amount = TRY(rows.get<std::uint64_t>(2));
-    (kind == "confirmed" ? balance.confirmed
-     : kind == "locked"  ? balance.locked
-                         : balance.unconfirmed) += amount;
+// Everything a balance is made of, in one statement, each row with what it is. There is no tip
+// without the wallet.
+std::string parts_of(const Where& where, std::vector<sql::Param>& params) {
+  std::string summary, coins;
+  if (where.account) {
+    params.emplace_back(*where.account);
+    summary = " AND account_id = $3";
+    coins = where.address ? " AND c.address_id = $2" : " AND c.account_id = $3";
   }
-  return {};
+  return "SELECT 'tip' AS part, 0 AS coins, tip_height AS amount FROM sync_state"
+         " WHERE EXISTS (SELECT 1 FROM wallets WHERE id = $1)"
+         " UNION ALL SELECT kind, coins, amount FROM balance_summary"
+         " WHERE wallet_id = $1 AND address_id = $2" +
+         summary +
+         " UNION ALL SELECT 'immature', 0, CAST(coalesce(sum(c.amount), 0) AS BIGINT)"
+         " FROM transactions b CROSS JOIN coin_states c WHERE b.wallet_id = $1 AND b.is_coinbase"
+         " AND c.wallet_id = b.wallet_id AND c.tx_id = b.id"
+         " AND b.block_height IS NOT NULL AND b.block_height > (SELECT mature_height FROM "
+         "sync_state)"
+         " AND c.state = 'immature'" +
+         coins +
+         " UNION ALL SELECT 'leased ' || c.state, 0, CAST(sum(c.amount) AS BIGINT)"
+         " FROM utxo_leases l JOIN coin_states c ON c.wallet_id = l.wallet_id AND c.id = l.utxo_id"
+         " WHERE l.wallet_id = $1 AND l.expires_at > coffer_now()"
+         " AND c.state IN ('confirmed', 'unconfirmed')" +
+         coins + " GROUP BY c.state";
 }
 
-// The condition on a coin `c` of a view, and its parameters after $1.
-std::string narrowed(const Where& where, std::vector<sql::Param>& params) {
-  if (where.address) {
-    params.emplace_back(*where.address);
-    return " AND c.address_id = $2";
+Result<Balance> read_balance(sql::Session& sql, WalletId wallet, const Where& where) {
+  std::vector<sql::Param> params = {wallet, where.address.value_or(0)};
+  const std::string text = parts_of(where, params);
+  std::map<std::string, std::int64_t, std::less<>> sums;
+  Balance balance;
+  sql::Rows rows = TRY(sql.query(text, params));
+  while (TRY(rows.next())) {
+    balance.coins += TRY(rows.get<std::uint64_t>(1));
+    sums[TRY(rows.get<std::string>(0))] += TRY(rows.get<std::int64_t>(2));
   }
-  if (!where.account) return "";
-  params.emplace_back(*where.account);
-  return " AND c.account_id = $2";
+  if (!sums.contains("tip")) return fail(Code::kNotFound, "there is no wallet {}", wallet);
+  const auto sum = [&](std::string_view part) {
+    const auto found = sums.find(part);
+    return found == sums.end() ? 0 : static_cast<std::uint64_t>(found->second);
+  };
+  balance.tip_height = sums["tip"];
+  balance.immature = sum("immature");
+  balance.confirmed = sum("confirmed") - balance.immature;
+  balance.unconfirmed = sum("unconfirmed");
+  balance.locked = sum("locked");
+  balance.leased = sum("leased confirmed") + sum("leased unconfirmed");
+  balance.spendable = balance.confirmed - sum("leased confirmed");
+  balance.total = balance.confirmed + balance.unconfirmed + balance.immature + balance.locked;
+  return balance;
 }
 
 }  // namespace
@@ -60,43 +87,11 @@ std::string narrowed(const Where& where, std::vector<sql::Param>& params) {
 Result<Balance> Store::balance(WalletId wallet, const Scope& scope) const {
   return database_.run_transaction(
       [&](sql::Transaction& sql) -> Result<Balance> {
+        const bool whole = !scope.account && !scope.script;
+        if (whole) return read_balance(sql, wallet, {});
         TRY(require_wallet(sql, wallet));
         const Where where = TRY(resolve(sql, wallet, scope));
-        Balance balance;
-        balance.tip_height = TRY(sql.value<std::int64_t>("SELECT tip_height FROM sync_state"))
-        .value_or(-1);
-        TRY(add_summary(sql, wallet, where, balance));
-
-        std::vector<sql::Param> params = {wallet};
-        const std::string narrow = narrowed(where, params);
-        const auto immature = TRY(sql.value<std::uint64_t>(
-            "SELECT CAST(coalesce(sum(c.amount), 0) AS BIGINT) FROM transactions b"
-            " JOIN coin_states c ON c.wallet_id = b.wallet_id AND c.tx_id = b.id"
-            " WHERE b.wallet_id = $1 AND b.is_coinbase AND b.block_height IS NOT NULL"
-            " AND b.block_height > (SELECT mature_height FROM sync_state)"
-            " AND c.state = 'immature'" +
-                narrow,
-            params));
-        balance.immature = immature.value_or(0);
-        balance.confirmed -= balance.immature;
-
-        sql::Rows leased =
-            TRY(sql.query("SELECT c.state, CAST(sum(c.amount) AS BIGINT) FROM utxo_leases l"
-                          " JOIN coin_states c ON c.wallet_id = l.wallet_id AND c.id = l.utxo_id"
-                          " WHERE l.wallet_id = $1 AND l.expires_at > coffer_now()"
-                          " AND c.state IN ('confirmed', 'unconfirmed')" +
-                              narrow + " GROUP BY c.state",
-                          params));
-        std::uint64_t leased_confirmed = 0;
-        while (TRY(leased.next())) {
-          const CoinState state = TRY(read_state(leased, 0));
-          const std::uint64_t amount = TRY(leased.get<std::uint64_t>(1));
-          balance.leased += amount;
-          if (state == CoinState::kConfirmed) leased_confirmed += amount;
-        }
-        balance.spendable = balance.confirmed - leased_confirmed;
-        balance.total = balance.confirmed + balance.unconfirmed + balance.immature + balance.locked;
-        return balance;
+        return read_balance(sql, wallet, where);
       },
       kRead);
 }

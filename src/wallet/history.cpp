@@ -1,5 +1,7 @@
 // What happened: pages of transactions, newest first, and one of them put together again.
 // Unconfirmed and invalid ones come first, the latest met first, then the blocks downwards.
+#include <map>
+
 #include "wallet/store_impl.h"
 #include "wallet/tx_view.h"
 
@@ -19,7 +21,11 @@ constexpr std::string_view kColumns =
     " (SELECT count(*) FROM tx_inputs i WHERE i.wallet_id = t.wallet_id AND i.tx_id = t.id"
     "   AND i.amount IS NULL),"
     " (SELECT count(*) FROM tx_inputs i WHERE i.wallet_id = t.wallet_id AND i.tx_id = t.id),"
-    " t.block_index";
+    " t.block_index,"
+    " EXISTS (SELECT 1 FROM tx_replacements r WHERE r.wallet_id = t.wallet_id"
+    "   AND r.replacement_tx_id = t.id),"
+    " EXISTS (SELECT 1 FROM tx_replacements r WHERE r.wallet_id = t.wallet_id"
+    "   AND r.replaced_tx_id = t.id)";
 constexpr std::string_view kTables =
     " FROM transactions t CROSS JOIN sync_state y"
     " LEFT JOIN blocks b ON b.block_height = t.block_height";
@@ -28,6 +34,7 @@ struct Read {
   HistoryEntry entry;
   std::uint64_t block_index = 0;
   bool inputs_known = false;  // all of them, and all are this wallet's
+  bool replaces = false, is_replaced = false;
 };
 
 Result<Read> read_entry(const sql::Rows& rows) {
@@ -54,10 +61,12 @@ Result<Read> read_entry(const sql::Rows& rows) {
   read.inputs_known = inputs > 0 && foreign == 0;
   read.block_index = TRY(rows.get<std::optional<std::uint64_t>>(15))
   .value_or(0);
+  read.replaces = TRY(rows.get<bool>(16));
+  read.is_replaced = TRY(rows.get<bool>(17));
   return read;
 }
 
-// What needs a look elsewhere: fee, replacements, label.
+// What needs a look elsewhere, for some of them: fee and replacements.
 Result<> complete(sql::Session& sql, const chain::Network& network, WalletId wallet, Read& read) {
   HistoryEntry& entry = read.entry;
   if (read.inputs_known) {
@@ -82,12 +91,34 @@ Result<> complete(sql::Session& sql, const chain::Network& network, WalletId wal
     while (TRY(rows.next())) list.push_back(TRY(rows.get<Hash256>(0)));
     return {};
   };
-  TRY(edges("replacement_tx_id", "replaced_tx_id", entry.replaces));
-  TRY(edges("replaced_tx_id", "replacement_tx_id", entry.replaced_by));
-  entry.label = TRY(sql.value<std::string>(
-      "SELECT label FROM labels WHERE wallet_id = $1 AND kind = 'tx' AND ref = $2",
-      {wallet, shown(entry.tx)}))
-  .value_or("");
+  if (read.replaces) TRY(edges("replacement_tx_id", "replaced_tx_id", entry.replaces));
+  if (read.is_replaced) TRY(edges("replaced_tx_id", "replacement_tx_id", entry.replaced_by));
+  return {};
+}
+
+// The labels of all of them in one statement.
+Result<> add_labels(sql::Session& sql, WalletId wallet, std::span<HistoryEntry> entries) {
+  if (entries.empty()) return {};
+  std::map<std::string, HistoryEntry*, std::less<>> by_ref;
+  for (HistoryEntry& entry : entries) by_ref[shown(entry.tx)] = &entry;
+  // Few different texts, because each is prepared once: the last one is named again.
+  std::size_t places = 1;
+  while (places < by_ref.size()) places *= 4;
+  std::vector<sql::Param> params = {wallet};
+  std::string list;
+  for (auto it = by_ref.begin(); params.size() <= places;) {
+    params.emplace_back(it->first);
+    list += fmt::format("{}${}", list.empty() ? "" : ", ", params.size());
+    if (std::next(it) != by_ref.end()) ++it;
+  }
+  sql::Rows rows = TRY(sql.query(fmt::format("SELECT ref, label FROM labels WHERE wallet_id = $1"
+                                             " AND kind = 'tx' AND ref IN ({})",
+                                             list),
+                                 params));
+  while (TRY(rows.next())) {
+    const auto found = by_ref.find(TRY(rows.get<std::string_view>(0)));
+    if (found != by_ref.end()) found->second->label = TRY(rows.get<std::string>(1));
+  }
   return {};
 }
 
@@ -205,6 +236,7 @@ Result<Page<HistoryEntry>> Store::history(WalletId wallet, const HistoryQuery& q
           TRY(complete(sql, network_, wallet, read));
           page.items.push_back(std::move(read.entry));
         }
+        TRY(add_labels(sql, wallet, page.items));
         return page;
       },
       kRead);
@@ -224,6 +256,7 @@ Result<TxDetail> Store::transaction(WalletId wallet, const Hash256& tx) const {
             return fail(Code::kNotFound, "this wallet has no transaction {}", shown(tx));
           Read read = TRY(read_entry(rows));
           TRY(complete(sql, network_, wallet, read));
+          TRY(add_labels(sql, wallet, {&read.entry, 1}));
           detail.entry = std::move(read.entry);
         }
         sql::Rows inputs = TRY(sql.query(
