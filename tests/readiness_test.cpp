@@ -8,6 +8,7 @@
 #include "base/temp_dir.h"
 #include "http/client.h"
 #include "process.h"
+#include "sql/test_postgres.h"
 
 namespace coffer {
 namespace {
@@ -17,6 +18,7 @@ namespace json = boost::json;
 class Readiness : public testing::Test {
  protected:
   void start(std::vector<std::string> more) {
+    url_.clear();
     std::vector<std::string> command = {test::coffer(),
                                         "demo",
                                         "--json",
@@ -84,6 +86,38 @@ TEST_F(Readiness, AStoreThatCannotFollowIsNamedAndTheOthersGoOn) {
   }
   EXPECT_NE(consumer("totals").at("state").as_string(), "halted");
   EXPECT_EQ(consumer("utxo").at("state").as_string(), "halted");
+}
+
+TEST_F(Readiness, AWalletWhoseDatabaseIsAwayWaitsAndGoesOn) {
+  COFFER_REQUIRE_POSTGRES_OR_SKIP();
+  sql::test::PostgresServer server;
+  ASSERT_NO_FATAL_FAILURE(
+      start({"--chain", "bitcoin", "--wallet-database", server.location(server.fresh_database()),
+             "--devnet-reorg-every", "5"}));
+  wait_for_status(200);
+  server.crash();
+  // Far longer than it tries again at once; all the while the others go on.
+  std::string body;
+  while (body.find("wallet waits") == std::string::npos && server_->running())
+    body = wait_for_status(503);
+  EXPECT_EQ(consumer("wallet").at("state").as_string(), "waiting");
+  const std::uint64_t totals = height_of_totals();
+  while (height_of_totals() < totals + 20 && server_->running()) {
+  }
+  server.start();
+  wait_for_status(200);
+  const std::uint64_t there = height_of_totals();
+  const auto wallet = [&] {
+    const json::object info = consumer("wallet");
+    EXPECT_NE(info.at("state").as_string(), "halted") << info;
+    return info.at("tip").at("number").to_number<std::uint64_t>();
+  };
+  while (wallet() < there && server_->running()) {
+  }
+  server_->kill(SIGTERM);
+  const auto end = server_->wait();
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->exit_code, 0) << end->err;
 }
 
 }  // namespace

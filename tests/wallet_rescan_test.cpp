@@ -35,18 +35,21 @@ class WalletRescan : public testing::Test {
   struct Unspent {
     std::set<std::string> scripts;
     std::uint64_t count = 0, value = 0;
+    std::set<std::string> outpoints;
   };
-  Unspent unspent() const {
+  // Only of some scripts, if given.
+  Unspent unspent(const std::set<std::string>& only = {}) const {
     Unspent found;
     std::istringstream lines(text({"utxo", "dump"}));
     for (std::string line; std::getline(lines, line);) {
       std::vector<std::string> fields;
       std::istringstream parts(line);
       for (std::string field; std::getline(parts, field, '|');) fields.push_back(field);
-      if (fields.size() < 3) continue;
+      if (fields.size() < 3 || (!only.empty() && !only.contains(fields[2]))) continue;
       ++found.count;
       found.value += std::stoull(fields[1]);
       found.scripts.insert(fields[2]);
+      found.outpoints.insert(fields[0]);
     }
     return found;
   }
@@ -84,6 +87,77 @@ TEST_F(WalletRescan, FindsWhatTheUtxoStateKnows) {
   // What is above the tip, or of a wallet that is not there, is said in one line.
   EXPECT_EQ(run({"wallet", "rescan", "nobody", "--data", data()}).exit_code, 1);
   EXPECT_EQ(run({"wallet", "rescan", "all", "--from", "900", "--data", data()}).exit_code, 1);
+}
+
+// The wallets' database is whole, the rest of the data directory is gone: after a lost disk, or
+// with PostgreSQL and another machine.
+class WalletWithoutHeaders : public WalletRescan {
+ protected:
+  void lose_all_but_the_wallet() const {
+    namespace fs = std::filesystem;
+    const fs::path kept = dir_.path() / "kept";
+    fs::create_directory(kept);
+    for (const auto& file : fs::directory_iterator(data()))
+      if (file.path().filename().string().starts_with("wallet.db"))
+        fs::rename(file.path(), kept / file.path().filename());
+    ASSERT_FALSE(fs::is_empty(kept));
+    fs::remove_all(data());
+    fs::rename(kept, data());
+  }
+  // The coins in these states whose transaction is in a block.
+  std::set<std::string> mined(const std::string& states) const {
+    std::set<std::string> found;
+    std::string cursor;
+    do {
+      std::vector<std::string> ask = {"wallet", "coins",   "all", "--count",
+                                      "1000",   "--state", states};
+      if (!cursor.empty()) ask.insert(ask.end(), {"--cursor", cursor});
+      const json::value page = as_json(ask);
+      for (const json::value& coin : page.at("coins").as_array())
+        if (!coin.at("height").is_null())
+          found.insert(std::string(coin.at("tx_hash").as_string()) + ":" +
+                       std::to_string(coin.at("output_index").to_number<int>()));
+      cursor =
+          page.at("next_cursor").is_null() ? "" : std::string(page.at("next_cursor").as_string());
+    } while (!cursor.empty());
+    return found;
+  }
+  // Of what is unspent on the chain the wallet lacks nothing, but the mempool may have spent some.
+  void expect_same_chain(const Unspent& expected) const {
+    const std::set<std::string> unspent = mined("confirmed,immature,locked");
+    EXPECT_FALSE(unspent.empty());
+    for (const std::string& coin : unspent) EXPECT_TRUE(expected.outpoints.contains(coin)) << coin;
+    const std::set<std::string> all = mined("confirmed,immature,locked,spent");
+    for (const std::string& coin : expected.outpoints) EXPECT_TRUE(all.contains(coin)) << coin;
+    EXPECT_NE(text({"wallet", "verify"}).find("fits together"), std::string::npos);
+  }
+};
+
+TEST_F(WalletWithoutHeaders, GoesOnWhereItWas) {
+  (void)text({"sync", "--to", "150"});
+  const Unspent all = unspent();
+  make_wallet(all.scripts);
+  (void)text({"wallet", "rescan", "all"});
+  ASSERT_NO_FATAL_FAILURE(lose_all_but_the_wallet());
+  (void)text({"sync", "--to", "40"});  // the wallet is still ahead
+  EXPECT_EQ(as_json({"wallet", "balance", "all"}).at("tip_height").to_number<int>(), 150);
+  (void)text({"sync", "--to", "170"});
+  EXPECT_EQ(as_json({"wallet", "balance", "all"}).at("tip_height").to_number<int>(), 170);
+  expect_same_chain(unspent(all.scripts));
+}
+
+TEST_F(WalletWithoutHeaders, LeavesABranchThatNobodyKnowsAnyMore) {
+  (void)text({"sync", "--to", "150"});
+  const Unspent all = unspent();
+  make_wallet(all.scripts);
+  (void)text({"wallet", "rescan", "all"});
+  expect_balance(all);
+  ASSERT_NO_FATAL_FAILURE(lose_all_but_the_wallet());
+  (void)text({"sync", "--to", "170", "--devnet-seed", "99"});
+  const Unspent there = unspent(all.scripts);
+  EXPECT_NE(there.value, all.value);
+  EXPECT_EQ(as_json({"wallet", "balance", "all"}).at("tip_height").to_number<int>(), 170);
+  expect_same_chain(there);
 }
 
 TEST_F(WalletRescan, IsDoneByTheRunningDaemon) {

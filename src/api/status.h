@@ -18,7 +18,7 @@ struct TipStatus {
 
 struct ConsumerStatus {
   std::string name;
-  std::string state;             // "following", "behind" or "halted"
+  std::string state;             // "following", "behind", "waiting" or "halted"
   std::optional<TipStatus> tip;  // nothing at Origin
   std::uint64_t behind = 0;      // blocks between its tip and the chain's
   std::string problem;           // why it halted; empty otherwise

@@ -36,6 +36,8 @@ void set_status_metrics(Metrics& metrics, const Status& status) {
         labels);
     set("coffer_consumer_halted", "1 when it cannot follow", consumer.state == "halted" ? 1 : 0,
         labels);
+    set("coffer_consumer_waiting", "1 while what it stands on is away",
+        consumer.state == "waiting" ? 1 : 0, labels);
   }
 }
 

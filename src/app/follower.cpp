@@ -42,10 +42,39 @@ void Follower::stop() {
   source_.interrupt();
 }
 
+Result<bus::Position> Follower::rejoin_by_blocks(const bus::ConsumerInfo& info) {
+  const std::uint64_t height = chain_.position().height();
+  for (std::uint64_t below = height;;) {
+    const auto kept = TRY(bus_.newest_kept(info.name, below));
+    std::optional<chainstate::HeaderInfo> header;
+    if (kept) header = TRY(chain_.at(kept->ordinal));
+    if (kept && (!header || header->hash != kept->hash)) {
+      below = kept->ordinal.value;
+      continue;
+    }
+    // All it has of our part of the chain is right; the rest we shall see.
+    if (below == height && info.position.height() > height) {
+      settle_at_height_ =
+          std::min(settle_at_height_.value_or(info.position.height()), info.position.height());
+      log::warn("consumer is ahead of the headers and waits for them",
+                {{"consumer", info.name}, {"blocks", info.position.height() - height}});
+      return info.position;
+    }
+    return header ? header->position() : bus::Position::origin();
+  }
+}
+
 Result<> Follower::settle_consumers() {
+  TRY(bus_.drain());  // or blocks still queued would carry one on along a stale branch
+  bus_.resume();
+  settle_at_height_.reset();
   for (const bus::ConsumerInfo& info : bus_.consumers()) {
-    if (info.state == bus::ConsumerState::kHalted) continue;
+    if (info.state != bus::ConsumerState::kRunning) continue;
     auto rejoined = chain_.rejoin(info.position);
+    if (!rejoined && rejoined.error().code == Code::kNotFound) {
+      auto by_blocks = rejoin_by_blocks(info);
+      if (by_blocks || by_blocks.error().code != Code::kNotFound) rejoined = std::move(by_blocks);
+    }
     if (!rejoined && rejoined.error().code == Code::kNotFound) {
       bus_.halt(info.name, rejoined.error().message);
     } else if (!rejoined) {
@@ -158,8 +187,14 @@ Result<> Follower::on_block(std::shared_ptr<chain::Block> block) {
       std::lock_guard lock(mutex_);
       ++status_.rollbacks;
     }
-    TRY(bus_.publish(*connected.rolled_back));
   }
+  // Who is ahead of the headers is on a branch that is not known yet: nobody leads it back blindly.
+  if (settle_at_height_ &&
+      (connected.rolled_back || connected.ordinal.value + 1 >= *settle_at_height_)) {
+    meet_again_ = true;  // all are told then, and the block comes again
+    return {};
+  }
+  if (connected.rolled_back) TRY(bus_.publish(*connected.rolled_back));
   TRY(deliver(block, connected.ordinal));
   if (options_.on_connected) options_.on_connected(*chain_.tip());
   return {};
@@ -189,6 +224,7 @@ Result<bool> Follower::consume(BoundedQueue<Item>& queue) {
     }
     if (std::holds_alternative<feed::End>(*item)) return true;
     TRY(on_item(*item));
+    if (meet_again_ || bus_.has_recovered()) return false;
     const auto tip = chain_.tip();
     const auto source_tip = source_.tip_number();
     const bool at_tip = tip && source_tip && tip->number.value >= *source_tip;
@@ -203,8 +239,9 @@ Result<bool> Follower::consume(BoundedQueue<Item>& queue) {
 }
 
 Result<bool> Follower::follow_once() {
-  heard_ = false;
+  heard_ = meet_again_ = false;
   mempool_.clear();
+  TRY(settle_consumers());
   TRY(meet_source());
   BoundedQueue<Item> queue(options_.decode_ahead_blocks);
   std::thread reader([&] { read_ahead(queue); });
@@ -217,7 +254,6 @@ Result<bool> Follower::follow_once() {
 
 Result<> Follower::run() {
   set_state(FollowState::kConnecting);
-  TRY(settle_consumers());
   int pause_ms = options_.first_pause_ms;
   while (!stopping_) {
     Result<bool> done = follow_once();

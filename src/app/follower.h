@@ -62,9 +62,14 @@ class Follower {
   using Item = std::variant<DecodedBlock, SeenTx, feed::Backward, feed::Dropped, feed::Idle,
                             feed::End, Error>;
 
-  // Consumers on stale branches are led back; those on unknown ones halt (E10).
+  // Consumers on stale branches are led back; those on unknown ones halt (E10), unless they know
+  // their own blocks. Those that waited for something and have it hear again.
   Result<> settle_consumers();
-  // Connects, follows until something breaks. True: the source ended or stop() was called.
+  // Where a consumer on a branch without headers goes on: its own position while the headers are
+  // only behind it, or its newest block that is on the chain. Errors: kNotFound.
+  Result<bus::Position> rejoin_by_blocks(const bus::ConsumerInfo& info);
+  // Connects, follows until something breaks. True: the source ended or stop() was called; false:
+  // the source is to be met again.
   Result<bool> follow_once();
   Result<bool> consume(BoundedQueue<Item>& queue);
   Result<> on_item(Item& item);
@@ -81,6 +86,9 @@ class Follower {
   bus::Bus& bus_;
   const FollowerOptions options_;
   std::atomic<bool> stopping_{false};
+  bool meet_again_ = false;  // consumers are to be settled before the next block
+  // A consumer ahead of the headers is looked at again when they have reached it.
+  std::optional<std::uint64_t> settle_at_height_;
   bool heard_ = false;                               // a block came since the last connection
   std::unordered_set<Hash256, HashOfHash> mempool_;  // of the run() thread
   mutable std::mutex mutex_;                         // guards status_

@@ -217,8 +217,10 @@ Result<> Node::follow() {
   bus_->stop();
   if (!followed) return followed;
   for (const bus::ConsumerInfo& info : bus_->consumers())
-    if (info.state == bus::ConsumerState::kHalted)
-      return fail(Code::kUnavailable, "{} halted: {}; {}", info.name, info.problem, info.repair);
+    if (info.state != bus::ConsumerState::kRunning)
+      return fail(Code::kUnavailable, "{} {}: {}; {}", info.name,
+                  info.state == bus::ConsumerState::kHalted ? "halted" : "waits", info.problem,
+                  info.repair);
   return {};
 }
 

@@ -23,9 +23,10 @@ std::vector<std::string> Node::not_ready(const api::Status& s) const {
   if (s.behind > config_.ready.max_behind)
     reasons.push_back(fmt::format("{} blocks behind the source", s.behind));
   for (const api::ConsumerStatus& consumer : s.consumers) {
-    if (consumer.state == "halted")
-      reasons.push_back(
-          fmt::format("{} halted: {}; {}", consumer.name, consumer.problem, consumer.repair));
+    if (consumer.state == "halted" || consumer.state == "waiting")
+      reasons.push_back(fmt::format("{} {}: {}; {}", consumer.name,
+                                    consumer.state == "halted" ? "halted" : "waits",
+                                    consumer.problem, consumer.repair));
     else if (consumer.behind > config_.ready.max_behind)
       reasons.push_back(fmt::format("{} is {} blocks behind", consumer.name, consumer.behind));
   }
@@ -68,9 +69,10 @@ api::Status Node::status() const {
     api::ConsumerStatus c;
     c.name = info.name;
     c.behind = height > info.position.height() ? height - info.position.height() : 0;
-    c.state = info.state == bus::ConsumerState::kHalted ? "halted"
-              : c.behind > 0                            ? "behind"
-                                                        : "following";
+    c.state = info.state == bus::ConsumerState::kHalted    ? "halted"
+              : info.state == bus::ConsumerState::kWaiting ? "waiting"
+              : c.behind > 0                               ? "behind"
+                                                           : "following";
     c.problem = info.problem;
     c.repair = info.repair;
     if (!info.position.at_origin)

@@ -1,5 +1,7 @@
 #include "bus/bus.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/log.h"
 
@@ -31,6 +33,8 @@ struct Bus::Lane {
   bool more = false;  // the source is known to have blocks after the last one handled
   std::chrono::steady_clock::time_point linger_until;  // other events do not put it off
   ConsumerState state = ConsumerState::kRunning;
+  bool recovered = false;  // waiting, and could go on
+  int wait_ms = 0;         // until a waiting consumer is asked again
   std::string problem, repair;
 };
 
@@ -63,12 +67,12 @@ Result<> Bus::enqueue(Lane& lane, const Event& event) {
   const std::size_t bytes = weight(event);
   std::unique_lock lock(lane.mutex);
   lane.changed.wait(lock, [&] {
-    if (stopping_ || lane.state == ConsumerState::kHalted) return true;
+    if (stopping_ || lane.state != ConsumerState::kRunning) return true;
     return lane.queue.empty() || (lane.queue.size() < options_.queue_events &&
                                   lane.queued_bytes + bytes <= options_.queue_bytes);
   });
   if (stopping_) return fail(Code::kCancelled, "stopping");
-  if (lane.state == ConsumerState::kHalted) return {};
+  if (lane.state != ConsumerState::kRunning) return {};
   lane.queue.push_back(event);
   lane.queued_bytes += bytes;
   lane.idle = false;
@@ -88,14 +92,20 @@ Result<> Bus::publish_to(std::string_view consumer, Event event) {
 }
 
 void Bus::halt(std::string_view consumer, std::string problem) {
-  if (Lane* lane = find(consumer)) halt_lane(*lane, std::move(problem), lane->consumer->repair());
+  if (Lane* lane = find(consumer))
+    stop_lane(*lane, ConsumerState::kHalted, std::move(problem), lane->consumer->repair());
 }
 
-void Bus::halt_lane(Lane& lane, std::string problem, std::string repair) {
-  log::error("consumer halted",
-             {{"consumer", lane.consumer->name()}, {"problem", problem}, {"repair", repair}});
+void Bus::stop_lane(Lane& lane, ConsumerState state, std::string problem, std::string repair) {
+  if (state == ConsumerState::kWaiting)
+    log::warn("consumer waits", {{"consumer", lane.consumer->name()}, {"problem", problem}});
+  else
+    log::error("consumer halted",
+               {{"consumer", lane.consumer->name()}, {"problem", problem}, {"repair", repair}});
   std::lock_guard lock(lane.mutex);
-  lane.state = ConsumerState::kHalted;
+  lane.state = state;
+  lane.recovered = false;
+  lane.wait_ms = options_.first_wait_ms;
   lane.problem = std::move(problem);
   lane.repair = std::move(repair);
   lane.queue.clear();
@@ -146,9 +156,51 @@ Result<> Bus::handle(Lane& lane, const Event& event) {
   return with_retries(lane, [&] { return consumer.on_tx_dropped(std::get<TxDropped>(event)); });
 }
 
+bool Bus::has_recovered() const {
+  for (const auto& lane : lanes_) {
+    std::lock_guard lock(lane->mutex);
+    if (lane->recovered) return true;
+  }
+  return false;
+}
+
+void Bus::resume() {
+  for (auto& lane : lanes_) {
+    std::lock_guard lock(lane->mutex);
+    if (!lane->recovered) continue;
+    log::info("consumer goes on", {{"consumer", lane->consumer->name()}});
+    lane->recovered = false;
+    lane->state = ConsumerState::kRunning;
+    lane->problem.clear();
+    lane->repair.clear();
+  }
+}
+
+void Bus::wait_in(Lane& lane, std::unique_lock<std::mutex>& lock) {
+  const bool ended = lane.changed.wait_for(lock, std::chrono::milliseconds(lane.wait_ms), [&] {
+    return lane.closed || lane.state != ConsumerState::kWaiting;
+  });
+  if (ended) return;
+  lane.wait_ms = std::min(2 * lane.wait_ms, options_.longest_wait_ms);
+  lock.unlock();
+  const Result<> there = lane.consumer->look_again();
+  lock.lock();
+  lane.recovered = there && lane.state == ConsumerState::kWaiting;
+  if (!there) lane.problem = there.error().message;
+}
+
+Result<std::optional<KeptBlock>> Bus::newest_kept(std::string_view consumer,
+                                                  std::uint64_t below_height) const {
+  const Lane* lane = find(consumer);
+  if (lane == nullptr) return fail(Code::kNotFound, "no consumer {}", consumer);
+  return lane->consumer->newest_kept(below_height);
+}
+
 void Bus::run(Lane& lane) {
   std::unique_lock lock(lane.mutex);
   for (;;) {
+    while (lane.state == ConsumerState::kWaiting && !lane.recovered && !lane.closed)
+      wait_in(lane, lock);
     lane.changed.wait(lock, [&] { return !lane.queue.empty() || lane.closed; });
     if (lane.queue.empty()) break;
     Event event = std::move(lane.queue.front());
@@ -167,7 +219,7 @@ void Bus::run(Lane& lane) {
     if (result && lane.more && lane.queue.empty())
       lane.changed.wait_until(lock, lane.linger_until, [&] {
         return !lane.queue.empty() || lane.closed || lane.drains > 0 ||
-               lane.state == ConsumerState::kHalted;
+               lane.state != ConsumerState::kRunning;
       });
     // Flush once nothing more waits, so that held-back commits never outlast the burst.
     while (result && lane.queue.empty() && !lane.idle && lane.state == ConsumerState::kRunning) {
@@ -185,8 +237,12 @@ void Bus::run(Lane& lane) {
       lock.unlock();
       // Its data are whole when something around it failed: then nothing need be rebuilt.
       const bool outside = result.error().code == Code::kUnavailable;
-      halt_lane(lane, result.error().message,
-                outside ? "remove the cause and start again" : lane.consumer->repair());
+      const bool waits = outside && result.error().retryable && lane.consumer->can_wait();
+      stop_lane(lane, waits ? ConsumerState::kWaiting : ConsumerState::kHalted,
+                result.error().message,
+                waits     ? "it goes on by itself once that is there again"
+                : outside ? "remove the cause and start again"
+                          : lane.consumer->repair());
       lock.lock();
     }
   }

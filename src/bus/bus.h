@@ -1,6 +1,6 @@
 // Delivers events to consumers: each in order, on a thread of its own, behind a bounded queue.
 // Invariants: a consumer sees every block of its chain exactly once, each extending the one before;
-// a full queue makes the publisher wait; a consumer that fails halts alone (E10).
+// a full queue makes the publisher wait; a consumer that fails halts, or waits, alone (E10).
 #pragma once
 
 #include <atomic>
@@ -16,13 +16,15 @@
 
 namespace coffer::bus {
 
-enum class ConsumerState : std::uint8_t { kRunning, kHalted };
+// kWaiting: what it stands on is away. It is asked again and again, and hears nothing until
+// resume().
+enum class ConsumerState : std::uint8_t { kRunning, kWaiting, kHalted };
 
 struct ConsumerInfo {
   std::string name;
   ConsumerState state = ConsumerState::kRunning;
   Position position;
-  std::string problem;  // set when halted
+  std::string problem;  // set when waiting or halted
   std::string repair;
 };
 
@@ -31,6 +33,8 @@ struct BusOptions {
   std::size_t queue_bytes = 64u << 20;  // per consumer; one larger event still passes
   int retries = 5;                      // of a retryable error, doubling the pause each time
   int first_pause_ms = 50;
+  int first_wait_ms = 500;  // before a waiting consumer is asked again, doubling each time
+  int longest_wait_ms = 10'000;
   int linger_ms = 500;  // how long an empty queue is not yet a reason to flush, when behind
 };
 
@@ -53,6 +57,14 @@ class Bus {
   // Halts one consumer from outside, e.g. when its position is on no chain we know.
   void halt(std::string_view consumer, std::string problem);
 
+  // Whether a waiting consumer could go on. Thread-safe.
+  bool has_recovered() const;
+  // Those consumers run again, from where they stand: the publisher then goes back for them.
+  void resume();
+  // Asks one consumer. Errors also: kNotFound if there is none of that name.
+  Result<std::optional<KeptBlock>> newest_kept(std::string_view consumer,
+                                               std::uint64_t below_height) const;
+
   // Waits until everything published so far is handled and flushed. Errors: kCancelled once
   // stopped.
   Result<> drain();
@@ -73,7 +85,8 @@ class Bus {
   void run(Lane& lane);
   Result<> handle(Lane& lane, const Event& event);
   Result<> with_retries(Lane& lane, const std::function<Result<>()>& call);
-  void halt_lane(Lane& lane, std::string problem, std::string repair);
+  void stop_lane(Lane& lane, ConsumerState state, std::string problem, std::string repair);
+  void wait_in(Lane& lane, std::unique_lock<std::mutex>& lock);
 
   BusOptions options_;
   std::vector<std::unique_ptr<Lane>> lanes_;

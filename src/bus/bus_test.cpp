@@ -61,11 +61,18 @@ class Recorder : public Consumer {
     ++flushes;
     return {};
   }
+  bool can_wait() const override { return waits; }
+  Result<> look_again() override {
+    if (away > 0) return --away, fail(Code::kUnavailable, "still away");
+    return flush();
+  }
   std::string repair() const override { return "rebuild it"; }
 
   std::string seen;
   std::atomic<int> flushes{0};
   std::atomic<int> fail_times{0};
+  std::atomic<int> away{0};
+  bool waits = false;
   Code failure = Code::kUnavailable;
   std::shared_future<void> gate;
 
@@ -163,6 +170,64 @@ TEST(Bus, RetriesWhatIsRetryable) {
   EXPECT_EQ(a.seen, "+0 ");
   a.fail_times = 100;
   ASSERT_TRUE(bus.publish(toy_block(1)));
+  ASSERT_TRUE(bus.drain());
+  EXPECT_EQ(bus.consumers()[0].state, ConsumerState::kHalted);
+}
+
+TEST(Bus, AConsumerThatCanWaitHearsNothingUntilItIsResumed) {
+  Recorder steady("steady"), remote("remote");
+  remote.waits = true;
+  remote.fail_times = 3;
+  remote.away = 2;
+  Bus bus({.retries = 1, .first_pause_ms = 1, .first_wait_ms = 1});
+  bus.add(steady), bus.add(remote);
+  bus.start();
+  for (std::uint64_t i = 0; i < 3; ++i) ASSERT_TRUE(bus.publish(toy_block(i)));
+  ASSERT_TRUE(bus.drain());
+  EXPECT_EQ(steady.seen, "+0 +1 +2 ");
+  EXPECT_EQ(bus.consumers()[1].state, ConsumerState::kWaiting);
+  EXPECT_EQ(bus.lowest_position()->height(), 3u);  // it holds nobody back
+  while (!bus.has_recovered()) std::this_thread::yield();
+  EXPECT_EQ(remote.away, 0);
+  ASSERT_TRUE(bus.publish(toy_block(3)));
+  ASSERT_TRUE(bus.drain());
+  EXPECT_EQ(remote.seen, "");
+  bus.resume();
+  EXPECT_FALSE(bus.has_recovered());
+  EXPECT_EQ(bus.consumers()[1].state, ConsumerState::kRunning);
+  EXPECT_EQ(bus.consumers()[1].problem, "");
+  EXPECT_EQ(bus.lowest_position()->height(), 0u);
+  // The first of them fails once more, and trying again is enough.
+  for (std::uint64_t i = 0; i < 4; ++i) ASSERT_TRUE(bus.publish(toy_block(i)));
+  ASSERT_TRUE(bus.drain());
+  EXPECT_EQ(remote.seen, "+0 +1 +2 +3 ");
+  EXPECT_EQ(steady.seen, "+0 +1 +2 +3 ");
+}
+
+TEST(Bus, StopEndsAWaitingConsumer) {
+  Recorder remote("remote");
+  remote.waits = true;
+  remote.fail_times = 100;
+  remote.away = 1'000'000;
+  Bus bus({.retries = 0, .first_wait_ms = 600'000});
+  bus.add(remote);
+  bus.start();
+  ASSERT_TRUE(bus.publish(toy_block(0)));
+  ASSERT_TRUE(bus.drain());
+  EXPECT_EQ(bus.consumers()[0].state, ConsumerState::kWaiting);
+  bus.stop();
+  EXPECT_EQ(remote.seen, "");
+}
+
+TEST(Bus, OnlyWhatIsAwayIsWaitedFor) {
+  Recorder remote("remote");
+  remote.waits = true;
+  remote.fail_times = 1;
+  remote.failure = Code::kCorrupt;
+  Bus bus;
+  bus.add(remote);
+  bus.start();
+  ASSERT_TRUE(bus.publish(toy_block(0)));
   ASSERT_TRUE(bus.drain());
   EXPECT_EQ(bus.consumers()[0].state, ConsumerState::kHalted);
 }

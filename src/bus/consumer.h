@@ -2,15 +2,22 @@
 // it can be off, behind, rebuilt or killed without the others knowing.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "bus/event.h"
 
 namespace coffer::bus {
 
-// All calls but name() and position() come from one thread, in order; the bus filters replays, so
-// each block extends the consumer's position. An error that is retryable is tried again a few
-// times; any other halts this consumer alone.
+// A block that the data of a consumer depend on.
+struct KeptBlock {
+  Ordinal ordinal;
+  Hash256 hash{};
+};
+
+// All calls but name(), position() and newest_kept() come from one thread, in order; the bus
+// filters replays, so each block extends the consumer's position. An error that is retryable is
+// tried again a few times; then one that can wait waits, and any other halts alone.
 class Consumer {
  public:
   virtual ~Consumer() = default;
@@ -29,6 +36,18 @@ class Consumer {
   // Commits what is held back. Called when nothing more is queued (a little later while the source
   // is known to have more), before a rollback, and at the end.
   virtual Result<> flush() { return {}; }
+
+  // Whether what it stands on may go away and come back by itself, as a database server does.
+  virtual bool can_wait() const { return false; }
+  // Asked now and then while it waits: could it go on?
+  virtual Result<> look_again() { return flush(); }
+
+  // The newest block below this height that its data depend on, if there is one: for a consumer
+  // with a store of its own, which may be ahead of the headers or on a branch that they forgot.
+  // Thread-safe. Errors: kNotFound if it keeps no such list.
+  virtual Result<std::optional<KeptBlock>> newest_kept(std::uint64_t below_height) const {
+    return fail(Code::kNotFound, "no list of blocks below {} is kept", below_height);
+  }
 
   // What a person does when this consumer has halted.
   virtual std::string repair() const = 0;

@@ -22,7 +22,7 @@ Result<Position> decode_position(ByteView data) {
     return fail(Code::kCorrupt, "a stored position has {} bytes instead of {}", data.size(),
                 kPositionBytes);
   return Position::after(Ordinal(load_be64(data.data())),
-                              {Slot(load_be64(data.data() + 8)), Hash256::from(data.data() + 16)});
+                         {Slot(load_be64(data.data() + 8)), Hash256::from(data.data() + 16)});
 }
 
 }  // namespace coffer::bus

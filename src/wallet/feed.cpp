@@ -84,6 +84,22 @@ Result<> Feed::on_block(const bus::BlockApplied& block) {
   return {};
 }
 
+Result<> Feed::look_again() {
+  auto connection = TRY(store_.database().acquire());
+  (void)TRY(stored_position(connection));
+  return flush();
+}
+
+Result<std::optional<bus::KeptBlock>> Feed::newest_kept(std::uint64_t below_height) const {
+  auto connection = TRY(store_.database().acquire());
+  const auto row = TRY(connection.one<std::uint64_t, Hash256>(
+      "SELECT block_height, header_hash FROM blocks WHERE block_height < $1"
+      " ORDER BY block_height DESC LIMIT 1",
+      {below_height}));
+  if (!row) return std::nullopt;
+  return bus::KeptBlock{Ordinal(std::get<0>(*row)), std::get<1>(*row)};
+}
+
 Result<> Feed::flush() {
   if (held_.empty()) return {};
   return commit();

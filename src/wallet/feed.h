@@ -29,6 +29,10 @@ class Feed final : public bus::Consumer {
   Result<> on_tx_seen(const bus::TxSeen& seen) override;
   Result<> on_tx_dropped(const bus::TxDropped& dropped) override;
   Result<> flush() override;
+  bool can_wait() const override { return true; }
+  Result<> look_again() override;
+  // Those that wallets have transactions in: nothing of the others is kept.
+  Result<std::optional<bus::KeptBlock>> newest_kept(std::uint64_t below_height) const override;
   std::string repair() const override {
     return "see 'coffer wallet verify'; a wallet is read anew with 'coffer wallet rescan'";
   }
