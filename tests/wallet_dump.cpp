@@ -96,6 +96,58 @@ std::string dump(const ModelWallet& wallet, const DumpOptions& options) {
   return text + joined(txs) + joined(coins) + joined(edges) + joined(leases);
 }
 
+std::string dump_tables(sql::Database& database) {
+  static const std::string kSql =
+      "SELECT w.name, 'coin' AS what, c.tx_hash AS hash, c.output_index AS number, c.amount AS "
+      "value,"
+      " c.state AS state, c.spent_by_hash AS other"
+      " FROM coin_states c JOIN wallets w ON w.id = c.wallet_id"
+      " UNION ALL SELECT w.name, 'tx', t.tx_hash, coalesce(t.block_height, -1),"
+      " CASE WHEN t.in_mempool THEN 1 ELSE 0 END + CASE WHEN t.is_stub THEN 2 ELSE 0 END,"
+      " t.status || ' ' || coalesce(t.reason, ''), NULL"
+      " FROM transactions t JOIN wallets w ON w.id = t.wallet_id"
+      " UNION ALL SELECT w.name, 'input', i.prev_tx_hash, i.prev_output_index,"
+      " coalesce(i.amount, -1), '', t.tx_hash FROM tx_inputs i JOIN transactions t"
+      " ON t.wallet_id = i.wallet_id AND t.id = i.tx_id JOIN wallets w ON w.id = t.wallet_id"
+      " UNION ALL SELECT w.name, 'lease', t.tx_hash, u.output_index, l.expires_at, '',"
+      " l.external_lock_id FROM utxo_leases l JOIN utxos u"
+      " ON u.wallet_id = l.wallet_id AND u.id = l.utxo_id JOIN transactions t"
+      " ON t.wallet_id = u.wallet_id AND t.id = u.tx_id JOIN wallets w ON w.id = l.wallet_id"
+      " UNION ALL SELECT w.name, 'edge', a.tx_hash, 0, 0, '', b.tx_hash FROM tx_replacements r"
+      " JOIN transactions a ON a.wallet_id = r.wallet_id AND a.id = r.replaced_tx_id"
+      " JOIN transactions b ON b.wallet_id = r.wallet_id AND b.id = r.replacement_tx_id"
+      " JOIN wallets w ON w.id = r.wallet_id"
+      " UNION ALL SELECT w.name, 'pruned', p.tx_hash, p.height, 0, '', NULL"
+      " FROM pruned_transactions p JOIN wallets w ON w.id = p.wallet_id"
+      " UNION ALL SELECT w.name, 'sum', a.script_hash, s.coins, s.amount, s.kind, NULL"
+      " FROM balance_summary s JOIN wallets w ON w.id = s.wallet_id"
+      " LEFT JOIN addresses a ON a.wallet_id = s.wallet_id AND a.id = s.address_id"
+      " WHERE s.coins <> 0"
+      " UNION ALL SELECT '', 'block', header_hash, block_height, 0, '', NULL FROM blocks"
+      " UNION ALL SELECT '', 'tip', NULL, tip_height, 0, '', NULL FROM sync_state";
+  std::vector<std::string> lines;
+  const auto read = [&]() -> Result<> {
+    auto connection = TRY(database.acquire());
+    sql::Rows rows = TRY(connection.query(kSql));
+    while (TRY(rows.next())) {
+      std::string text = TRY(rows.get<std::string>(0));
+      text += ' ';
+      text += TRY(rows.get<std::string_view>(1));
+      const auto hash = TRY(rows.get<std::optional<Bytes>>(2));
+      const std::int64_t number = TRY(rows.get<std::int64_t>(3));
+      const std::int64_t value = TRY(rows.get<std::int64_t>(4));
+      const std::string state = TRY(rows.get<std::string>(5));
+      const auto other = TRY(rows.get<std::optional<Bytes>>(6));
+      lines.push_back(fmt::format("{} {} {} {} {} {}\n", text, hash ? to_hex(*hash) : "-", number,
+                                  value, state, other ? to_hex(*other) : "-"));
+    }
+    return {};
+  };
+  const Result<> done = read();
+  if (!done) ADD_FAILURE() << done.error().message;
+  return joined(std::move(lines));
+}
+
 std::string dump(Store& store, WalletId wallet, const DumpOptions& options) {
   std::string text;
   const auto add_balance = [&](const Scope& scope) {

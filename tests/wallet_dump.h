@@ -16,6 +16,8 @@ struct DumpOptions {
 };
 
 std::string dump(const ModelWallet& wallet, const DumpOptions& options);
+// What the tables of all wallets hold, in one statement and without ids: the same on every engine.
+std::string dump_tables(sql::Database& database);
 // Failures to read are failures of the test.
 std::string dump(Store& store, WalletId wallet, const DumpOptions& options);
 
