@@ -93,7 +93,7 @@ TEST_F(Readiness, AWalletWhoseDatabaseIsAwayWaitsAndGoesOn) {
   sql::test::PostgresServer server;
   ASSERT_NO_FATAL_FAILURE(
       start({"--chain", "bitcoin", "--wallet-database", server.location(server.fresh_database()),
-             "--devnet-reorg-every", "5"}));
+             "--devnet-reorg-every", "5", "--ready-max-behind", "1000000"}));
   wait_for_status(200);
   server.crash();
   // Far longer than it tries again at once; all the while the others go on.
