@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
+#include <fstream>
 
 #include "base/clock.h"
 #include "base/temp_dir.h"
@@ -57,6 +58,11 @@ class Readiness : public testing::Test {
     ADD_FAILURE() << "no consumer " << name;
     return {};
   }
+  std::string read_token() const {
+    std::string token;
+    std::getline(std::ifstream(dir_.path() / "token"), token);
+    return token;
+  }
   std::uint64_t height_of_totals() {
     return consumer("totals").at("tip").at("number").to_number<std::uint64_t>();
   }
@@ -101,6 +107,11 @@ TEST_F(Readiness, AWalletWhoseDatabaseIsAwayWaitsAndGoesOn) {
   while (body.find("wallet waits") == std::string::npos && server_->running())
     body = wait_for_status(503);
   EXPECT_EQ(consumer("wallet").at("state").as_string(), "waiting");
+  http::ClientOptions signed_in;
+  signed_in.headers = {{"Authorization", "Bearer " + read_token()}};
+  const auto refused = http::get(url_ + "/api/v1/wallets", signed_in);
+  ASSERT_TRUE(refused) << refused.error().message;
+  EXPECT_EQ(refused->status, 503) << refused->content();
   const std::uint64_t totals = height_of_totals();
   while (height_of_totals() < totals + 20 && server_->running()) {
   }
