@@ -6,6 +6,7 @@
 #include "app/bench_wallet_data.h"
 #include "app/command.h"
 #include "app/utxo_output.h"
+#include "base/log.h"
 #include "base/random.h"
 #include "base/stopwatch.h"
 #include "base/temp_dir.h"
@@ -272,6 +273,15 @@ class Case {
   std::unique_ptr<wallet::Store> store_;
 };
 
+// For the next case, and as it was found.
+Result<> empty(const sql::DatabaseOptions& options) {
+  auto database = TRY(sql::Database::open(options));
+  return database->run_transaction([](sql::Transaction& sql) {
+    return sql.script(
+        "TRUNCATE wallets, blocks CASCADE; UPDATE sync_state SET position = '', tip_height = -1");
+  });
+}
+
 Result<> run_case(const BenchWalletArguments& arguments, const WalletLoad& load,
                   BenchReport& report) {
   const chain::Network network = TRY(chain::find_network("bitcoin", "regtest"));
@@ -284,11 +294,12 @@ Result<> run_case(const BenchWalletArguments& arguments, const WalletLoad& load,
   if (!arguments.database.empty()) {
     auto database = TRY(sql::Database::open(options));
     auto connection = TRY(database->acquire());
-    const auto tables = connection.value<std::int64_t>("SELECT count(*) FROM wallets");
-    if (tables)
+    const auto wallets = connection.value<std::int64_t>("SELECT count(*) FROM wallets");
+    if (wallets && wallets->value_or(0) > 0)
       return fail(Code::kConflict, "{} has wallets; name an empty database", database->name());
   }
-  return Case(options, network, load, report).run();
+  TRY(Case(options, network, load, report).run());
+  return arguments.database.empty() ? Result<>() : empty(options);
 }
 
 }  // namespace
@@ -299,11 +310,17 @@ Result<> run_bench_wallet(const Context& context, const BenchWalletArguments& ar
   if (arguments.coins) {
     loads.push_back({*arguments.coins, arguments.history, arguments.wallets});
   } else {
-    loads = {{1'000, 1, 1},    {1'000, 10, 1},      {100'000, 1, 1},
-             {100'000, 10, 1}, {100'000, 1, 1'000}, {1'000'000, 1, 1}};
-    if (!arguments.database.empty()) loads = {{100'000, 1, 1}};
+    for (const std::uint64_t coins : {1'000u, 100'000u, 1'000'000u})
+      for (const std::uint64_t history : {1u, 10u})
+        for (const std::uint64_t wallets : {1u, 1'000u}) loads.push_back({coins, history, wallets});
   }
-  for (const WalletLoad& load : loads) TRY(run_case(arguments, load, report));
+  for (const WalletLoad& load : loads) {
+    log::info("measuring", {{"coins", load.coins},
+                            {"history", load.history},
+                            {"wallets", load.wallets},
+                            {"of_cases", loads.size()}});
+    TRY(run_case(arguments, load, report));
+  }
   print(context.json ? report.json() + "\n" : report.table());
   return finish_output();
 }

@@ -28,8 +28,9 @@ class Loader {
     TRY(blocks());
     TRY(transactions());
     TRY(inputs());
+    const std::string counting = TRY(stop_counting());
     TRY(coins());
-    return {};
+    return count_at_once(counting);
   }
 
  private:
@@ -154,6 +155,32 @@ class Loader {
                     }
                   return {};
                 });
+  }
+
+  // Millions of coins are counted together at the end, not each by the trigger. Returns what makes
+  // the trigger again.
+  Result<std::string> stop_counting() {
+    return store_.database().run_transaction([](sql::Transaction& sql) -> Result<std::string> {
+      if (sql.dialect() == sql::Dialect::kPostgres) {
+        TRY(sql.script("ALTER TABLE utxos DISABLE TRIGGER trg_coin_made"));
+        return std::string("ALTER TABLE utxos ENABLE TRIGGER trg_coin_made");
+      }
+      const auto text = TRY(sql.value<std::string>(
+          "SELECT sql FROM sqlite_schema WHERE type = 'trigger' AND name = 'trg_coin_made'"));
+      TRY(sql.script("DROP TRIGGER trg_coin_made"));
+      return text.value_or("");
+    });
+  }
+  Result<> count_at_once(const std::string& trigger) {
+    return store_.database().run_transaction([&](sql::Transaction& sql) -> Result<> {
+      for (const std::string_view address : {"0", "address_id"})
+        TRY(sql.script(fmt::format(
+            "INSERT INTO balance_summary (wallet_id, account_id, address_id, kind, coins, amount)"
+            " SELECT wallet_id, account_id, {0}, kind, count(*), sum(amount) FROM coin_kinds"
+            " GROUP BY wallet_id, account_id, kind{1}",
+            address, address == "0" ? "" : ", address_id")));
+      return sql.script(trigger);
+    });
   }
 
   wallet::Store& store_;
