@@ -1,41 +1,11 @@
 // The JSON Schemas of what utxo_json.cpp writes. utxo_routes_test.cpp compares the two.
+#include "api/schema.h"
 #include "api/utxo_json.h"
-#include "http/json.h"
 
 namespace coffer::api {
 namespace {
 
-using Properties = std::vector<std::pair<std::string_view, std::string>>;
-
-const std::string kText = R"({"type":"string"})";
-const std::string kTextOrNull = R"({"type":["string","null"]})";
-const std::string kWhole = R"({"type":"integer","format":"int64","minimum":0})";
-const std::string kWholeOrNull = R"({"type":["integer","null"],"format":"int64","minimum":0})";
-const std::string kFlag = R"({"type":"boolean"})";
-const std::string kAmount = R"({"type":"string","pattern":"^[0-9]+$"})";
-const std::string kHex = R"({"type":"string","pattern":"^([0-9a-f]{2})*$"})";
-const std::string kHexOrNull = R"({"type":["string","null"],"pattern":"^([0-9a-f]{2})*$"})";
-const std::string kHash = R"({"type":"string","pattern":"^[0-9a-f]{64}$"})";
-const std::string kHashOrNull = R"({"type":["string","null"],"pattern":"^[0-9a-f]{64}$"})";
-
-// All properties are always there.
-std::string object_of(const Properties& properties) {
-  http::JsonWriter out;
-  out.begin_object().field("type", "object").key("required").begin_array();
-  for (const auto& [name, schema] : properties) out.value(name);
-  out.end_array().key("properties").begin_object();
-  for (const auto& [name, schema] : properties) out.key(name).raw(schema);
-  out.end_object().end_object();
-  return out.take();
-}
-
-std::string list_of(const std::string& item) {
-  return fmt::format(R"({{"type":"array","items":{}}})", item);
-}
-
-std::string refer(std::string_view schema) {
-  return fmt::format(R"({{"$ref":"#/components/schemas/{}"}})", schema);
-}
+using namespace schema;
 
 Properties utxo_properties(chain::Family family) {
   Properties all = {{"tx_hash", kHash},
@@ -73,59 +43,59 @@ Properties spent_properties() {
 }
 
 void add_delta_schemas(RouteTable& table) {
-  table.add_schema("Outpoint", object_of({{"tx_hash", kHash}, {"output_index", kWhole}}));
+  table.add_schema("Outpoint", answer({{"tx_hash", kHash}, {"output_index", kWhole}}));
   table.add_schema(
       "TxFlag",
-      object_of({{"tx_hash", kHash}, {"is_invalid", kFlag}, {"had_collateral_return", kFlag}}));
-  table.add_schema("MmrDelta", object_of({{"first_leaf", kWhole},
-                                          {"leaves_added", kWhole},
-                                          {"leaves_spent", list_of(kWhole)},
-                                          {"peaks", list_of(kHash)},
-                                          {"root", kHash}}));
+      answer({{"tx_hash", kHash}, {"is_invalid", kFlag}, {"had_collateral_return", kFlag}}));
+  table.add_schema("MmrDelta", answer({{"first_leaf", kWhole},
+                                       {"leaves_added", kWhole},
+                                       {"leaves_spent", list_of(kWhole)},
+                                       {"peaks", list_of(kHash)},
+                                       {"root", kHash}}));
   const std::string outpoints = list_of(refer("Outpoint"));
-  table.add_schema("BlockDelta",
-                   object_of({{"block", kWhole},
-                              {"block_number", kWhole},
-                              {"slot", kWhole},
-                              {"block_hash", kHash},
-                              {"created", outpoints},
-                              {"spent", outpoints},
-                              {"created_and_spent", outpoints},
-                              {"replaced", outpoints},
-                              {"flags", object_of({{"contains_invalid_tx", kFlag}})},
-                              {"tx_flags", list_of(refer("TxFlag"))},
-                              {"mmr", fmt::format(R"({{"oneOf":[{},{{"type":"null"}}]}})",
-                                                  refer("MmrDelta"))}}));
+  table.add_schema(
+      "BlockDelta",
+      answer({{"block", kWhole},
+              {"block_number", kWhole},
+              {"slot", kWhole},
+              {"block_hash", kHash},
+              {"created", outpoints},
+              {"spent", outpoints},
+              {"created_and_spent", outpoints},
+              {"replaced", outpoints},
+              {"flags", answer({{"contains_invalid_tx", kFlag}})},
+              {"tx_flags", list_of(refer("TxFlag"))},
+              {"mmr", fmt::format(R"({{"oneOf":[{},{{"type":"null"}}]}})", refer("MmrDelta"))}}));
 }
 
 }  // namespace
 
 void add_utxo_schemas(RouteTable& table, chain::Family family) {
-  table.add_schema("Amount", object_of({{"unit", kText},
-                                        {"policy_id", kHexOrNull},
-                                        {"asset_name", kHexOrNull},
-                                        {"quantity", kAmount}}));
+  table.add_schema("Amount", answer({{"unit", kText},
+                                     {"policy_id", kHexOrNull},
+                                     {"asset_name", kHexOrNull},
+                                     {"quantity", kAmount}}));
   Properties properties = utxo_properties(family);
-  table.add_schema("Utxo", object_of(properties));
+  table.add_schema("Utxo", answer(properties));
   for (auto& more : spent_properties()) properties.push_back(std::move(more));
-  table.add_schema("SpentUtxo", object_of(properties));
-  table.add_schema("UtxoPage", object_of({{"utxos", list_of(refer("Utxo"))},
-                                          {"next_cursor", kTextOrNull},
-                                          {"block", kWholeOrNull},
-                                          {"block_hash", kHashOrNull}}));
-  table.add_schema("Balance", object_of({{"address", kText},
-                                         {"lovelace_amount", kAmount},
-                                         {"amounts", list_of(refer("Amount"))},
-                                         {"utxo_count", kWhole},
-                                         {"next_cursor", kTextOrNull},
-                                         {"block", kWholeOrNull},
-                                         {"block_hash", kHashOrNull}}));
+  table.add_schema("SpentUtxo", answer(properties));
+  table.add_schema("UtxoPage", answer({{"utxos", list_of(refer("Utxo"))},
+                                       {"next_cursor", kTextOrNull},
+                                       {"block", kWholeOrNull},
+                                       {"block_hash", kHashOrNull}}));
+  table.add_schema("Balance", answer({{"address", kText},
+                                      {"lovelace_amount", kAmount},
+                                      {"amounts", list_of(refer("Amount"))},
+                                      {"utxo_count", kWhole},
+                                      {"next_cursor", kTextOrNull},
+                                      {"block", kWholeOrNull},
+                                      {"block_hash", kHashOrNull}}));
   add_delta_schemas(table);
-  table.add_schema("MmrRoot", object_of({{"root", kHash},
-                                         {"leaves", kWhole},
-                                         {"block", kWhole},
-                                         {"block_number", kWhole},
-                                         {"block_hash", kHashOrNull}}));
+  table.add_schema("MmrRoot", answer({{"root", kHash},
+                                      {"leaves", kWhole},
+                                      {"block", kWhole},
+                                      {"block_number", kWhole},
+                                      {"block_hash", kHashOrNull}}));
 }
 
 }  // namespace coffer::api

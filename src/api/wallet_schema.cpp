@@ -1,57 +1,18 @@
 // The JSON Schemas of what wallet_json.cpp writes and wallet_body.cpp reads. wallet_routes_test.cpp
 // compares the former.
+#include "api/schema.h"
 #include "api/wallet_json.h"
-#include "http/json.h"
 
 namespace coffer::api {
 namespace {
 
-using Properties = std::vector<std::pair<std::string_view, std::string>>;
+using namespace schema;
 
-const std::string kText = R"({"type":"string"})";
-const std::string kTextOrNull = R"({"type":["string","null"]})";
-const std::string kWhole = R"({"type":"integer","format":"int64","minimum":0})";
-const std::string kWholeOrNull = R"({"type":["integer","null"],"format":"int64","minimum":0})";
-const std::string kFlag = R"({"type":"boolean"})";
-const std::string kAmount = R"({"type":"string","pattern":"^[0-9]+$"})";
-const std::string kAmountOrNull = R"({"type":["string","null"],"pattern":"^[0-9]+$"})";
-const std::string kHex = R"({"type":"string","pattern":"^([0-9a-f]{2})*$"})";
-const std::string kHexOrNull = R"({"type":["string","null"],"pattern":"^([0-9a-f]{2})*$"})";
-const std::string kHash = R"({"type":"string","pattern":"^[0-9a-f]{64}$"})";
-const std::string kHashOrNull = R"({"type":["string","null"],"pattern":"^[0-9a-f]{64}$"})";
 const std::string kStatus =
     R"({"type":"string","enum":["pending","published","replaced","failed","orphaned"]})";
 const std::string kState =
     R"({"type":"string","enum":["confirmed","unconfirmed","immature","pending","locked","spent",)"
     R"("dead","orphaned"]})";
-
-// Of an answer every property is always there; a request may leave out what is not required.
-std::string object_of(const Properties& properties, const std::vector<std::string_view>& required,
-                      bool closed) {
-  http::JsonWriter out;
-  out.begin_object().field("type", "object").key("required").begin_array();
-  for (const std::string_view name : required) out.value(name);
-  out.end_array().key("properties").begin_object();
-  for (const auto& [name, schema] : properties) out.key(name).raw(schema);
-  out.end_object();
-  if (closed) out.field("additionalProperties", false);
-  out.end_object();
-  return out.take();
-}
-
-std::string answer(const Properties& properties) {
-  std::vector<std::string_view> all;
-  for (const auto& [name, schema] : properties) all.push_back(name);
-  return object_of(properties, all, false);
-}
-
-std::string list_of(const std::string& item) {
-  return fmt::format(R"({{"type":"array","items":{}}})", item);
-}
-
-std::string refer(std::string_view schema) {
-  return fmt::format(R"({{"$ref":"#/components/schemas/{}"}})", schema);
-}
 
 std::string page_of(std::string_view key, std::string_view schema) {
   return answer({{key, list_of(refer(schema))}, {"next_cursor", kTextOrNull}});
