@@ -26,6 +26,7 @@ struct Met {
   std::set<std::string> reasons;
   std::set<std::string_view> refusals;  // codes
   std::uint64_t stubs = 0, edges = 0, leases = 0;
+  std::uint64_t found_coins = 0, found_spends = 0;  // of pruned transactions, later
 };
 
 class Life {
@@ -90,6 +91,8 @@ class Life {
       }
       met.edges += model.edges.size();
     }
+    met.found_coins += found_coins_;
+    met.found_spends += found_spends_;
     met.refusals.insert(refusals_.begin(), refusals_.end());
   }
   const std::string& did() const { return did_; }
@@ -107,8 +110,9 @@ class Life {
     if (pick < 90) return let_time_pass();
     if (pick < 93) return prune();
     if (pick < 95) return crash();
-    if (pick < 97) return grow();
-    if (pick < 98) return give_script();
+    if (pick < 96) return grow();
+    if (pick < 97) return give_script();
+    if (pick < 99) return rescan_block();
     return record_in_block();
   }
 
@@ -267,6 +271,8 @@ class Life {
   bus::Position position(std::uint64_t height) const;
   // A person says that a transaction is in a block.
   void record_in_block();
+  // An old block again for one wallet: what it owns now and did not then.
+  void rescan_block();
 
   // ---- leases, time, pruning, crashes ----
 
@@ -348,6 +354,7 @@ class Life {
   std::uint32_t nonce_ = 0;
   std::string did_;
   std::set<std::string_view> refusals_;
+  std::uint64_t found_coins_ = 0, found_spends_ = 0;
 };
 
 }  // namespace coffer::wallet::test

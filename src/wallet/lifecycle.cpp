@@ -73,7 +73,7 @@ Result<Recorded> Ledger::add_pending(const TxView& view, std::span<const OwnedOu
     return fail(Code::kInvalidInput, "a coinbase is in a block or nowhere; give its block");
   std::optional<Row> row = TRY(find(view.tx.id));
   if (!row)
-    if (const auto pruned = TRY(find_pruned(view.tx.id))) return *pruned;
+    if (const auto pruned = TRY(find_pruned(view.tx.id))) return pruned->answer;
   if (row && (is_active(row->status) || row->coinbase))
     return unchanged(*row, row->stub ? false : TRY(add_coins(*row, view, owned)));
   const bool is_new = !row;
@@ -132,7 +132,7 @@ Result<Recorded> Ledger::add_published(const TxView& view, std::span<const Owned
     return fail(Code::kInvalidInput, "a coinbase is in a block or nowhere; give its block");
   std::optional<Row> row = TRY(find(view.tx.id));
   if (!row)
-    if (const auto pruned = TRY(find_pruned(view.tx.id))) return *pruned;
+    if (const auto pruned = TRY(find_pruned(view.tx.id))) return pruned->answer;
   if (row && row->stub) return unchanged(*row);
   Recorded answer;
   if (row && row->status == TxStatus::kPublished) {
@@ -154,9 +154,9 @@ Result<Recorded> Ledger::add_published(const TxView& view, std::span<const Owned
 Result<Recorded> Ledger::add_confirmed(const TxView& view, std::span<const OwnedOutput> owned,
                                        const BlockRef& block, Word word) {
   std::optional<Row> row = TRY(find(view.tx.id));
-  if (row && row->stub) return unchanged(*row);
-  if (!row)
-    if (const auto pruned = TRY(find_pruned(view.tx.id))) return *pruned;
+  if (!row || row->stub)
+    if (const auto gone = TRY(find_pruned(view.tx.id)))
+      return look_again(*gone, std::move(row), view, owned, block, word);
   if (row && row->height == block.height) return unchanged(*row, TRY(add_coins(*row, view, owned)));
   if (row && row->height && word == Word::kPerson)
     return fail(Code::kConflict, "{} is confirmed at height {}", shown(row->hash), *row->height);
