@@ -31,7 +31,8 @@ struct Met {
 
 class Life {
  public:
-  Life(std::uint64_t seed, ManualClock& clock) : rng_(seed), look_(seed), clock_(clock) {
+  Life(std::uint64_t seed, ManualClock& clock)
+      : looks_back_(seed % 3 == 0), rng_(seed), look_(seed), clock_(clock) {
     for (std::size_t w = 0; w < kWallets; ++w) {
       models_[w].prune_window = 3;
       models_[w].now = clock_.unix_ms();
@@ -98,6 +99,8 @@ class Life {
   const std::string& did() const { return did_; }
 
   void step() {
+    // Some prune much and look back: else nothing is ever found of what was pruned.
+    if (looks_back_ && rng_.one_in(3)) return look_back();
     const std::uint64_t pick = rng_.below(100);
     if (pick < 22) return see(any_tx());
     if (pick < 34) return record(any_tx());
@@ -273,6 +276,12 @@ class Life {
   void record_in_block();
   // An old block again for one wallet: what it owns now and did not then.
   void rescan_block();
+  void look_back() {
+    const std::uint64_t pick = rng_.below(7);
+    if (pick < 2) return prune();
+    if (pick < 4) return give_script();
+    return rescan_block();
+  }
 
   // ---- leases, time, pruning, crashes ----
 
@@ -342,6 +351,7 @@ class Life {
     std::vector<MadeTx> txs;
   };
 
+  const bool looks_back_;
   Rng rng_;
   Rng look_;  // how it is looked at
   ManualClock& clock_;
