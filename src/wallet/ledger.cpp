@@ -38,6 +38,7 @@ Result<std::vector<Ledger::Row>> Ledger::rows(std::string_view sql, sql::Params 
     row.stub = TRY(found.get<bool>(5));
     row.reason = TRY(found.get<std::optional<std::string>>(6))
     .value_or("");
+    row.told = TRY(found.get<bool>(7));
     list.push_back(std::move(row));
   }
   return list;
@@ -89,6 +90,13 @@ Result<Ledger::Row> Ledger::insert(const TxView& view, TxStatus status,
   row.height = height;
   row.coinbase = view.tx.coinbase;
   return row;
+}
+
+Result<> Ledger::set_told(const Row& row, bool told) {
+  if (row.told == told) return {};
+  (void)TRY(sql_.execute("UPDATE transactions SET is_told = $3 WHERE wallet_id = $1 AND id = $2",
+                         {wallet_, row.id, told}));
+  return {};
 }
 
 Result<> Ledger::set_status(const Row& row, TxStatus status, std::string_view reason) {

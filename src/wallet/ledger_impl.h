@@ -32,7 +32,7 @@ inline constexpr std::string_view kCancelledReason = "cancelled";
 
 // Of a transaction `t`, as Ledger::rows() reads them.
 inline constexpr std::string_view kRowColumns =
-    "t.id, t.tx_hash, t.status, t.block_height, t.is_coinbase, t.is_stub, t.reason";
+    "t.id, t.tx_hash, t.status, t.block_height, t.is_coinbase, t.is_stub, t.reason, t.is_told";
 
 class Ledger {
  public:
@@ -64,6 +64,7 @@ class Ledger {
     std::optional<std::uint64_t> height;
     bool coinbase = false, stub = false;
     std::string reason;
+    bool told = false;  // its block is a person's word
   };
   struct Loser {
     Row row;
@@ -102,6 +103,8 @@ class Ledger {
 
   Result<Row> insert(const TxView& view, TxStatus status, const std::optional<BlockRef>& block,
                      bool in_mempool);
+  // Whether its block is a person's word: then its inputs are watched for what contradicts it.
+  Result<> set_told(const Row& row, bool told);
   Result<> set_status(const Row& row, TxStatus status, std::string_view reason);
   // The active ones that name an input of this transaction too.
   Result<std::vector<Row>> conflicts(const Row& row);
