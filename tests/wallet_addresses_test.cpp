@@ -143,6 +143,31 @@ TEST_P(Addresses, AnAddressThatWasImportedByItselfMovesTheGapOfItsDescriptor) {
   EXPECT_EQ(next_address().index, 40u);
 }
 
+TEST_P(Addresses, AUsedAddressThatAGrowingGapTakesInMovesItOn) {
+  for (const std::uint32_t index : {25u, 44u}) {
+    watch(carol_, at(kReceive, index));
+    mine({pay({at(kReceive, index)})});
+  }
+  import(kReceive);
+  EXPECT_EQ(info().derived_to, 20u);  // neither is within the gap
+  // It grows to 31 and has 25, with that to 46 and has 44; all within a block, in any order.
+  mine({pay({at(kReceive, 64)}), pay({at(kReceive, 10)})});
+  EXPECT_EQ(info().derived_to, 85u);
+  EXPECT_EQ(info().next_index, 65u);
+  EXPECT_EQ(balance(carol_).confirmed, 40u);
+  EXPECT_EQ(next_address().index, 65u);
+}
+
+TEST_P(Addresses, AUsedAddressThatNewAddressTakesInMovesTheGapOn) {
+  watch(carol_, at(kReceive, 20));
+  mine({pay({at(kReceive, 20)})});
+  import(kReceive);
+  EXPECT_EQ(next_address().index, 0u);
+  EXPECT_EQ(info().derived_to, 41u);
+  EXPECT_EQ(next_address().index, 21u);
+  EXPECT_EQ(info().derived_to, 42u);
+}
+
 TEST_P(Addresses, NewAddressPassesOverWhatAnotherDescriptorHas) {
   for (const std::uint32_t index : {0u, 1u})
     import(fmt::format("wpkh({}/0/{})", kTestnetKey, index));

@@ -73,7 +73,7 @@ void Life::reorganise() {
   // Below what was pruned there is no way back.
   std::uint64_t floor = 0;
   for (const ModelWallet& model : models_)
-    for (const auto& [id, at] : model.pruned) floor = std::max(floor, at + 1);
+    for (const auto& [id, gone] : model.pruned) floor = std::max(floor, gone.height + 1);
   if (height < floor) {
     did_ = "rolled back too far";
     for (WalletEngine* engine : engines_)
@@ -111,6 +111,31 @@ void Life::record_in_block() {
   did_ = "recorded in its block " + to_hex(tx.id.view().first(6));
   expect_same(wallet, models_[wallet].record_confirmed(tx, height),
               [&](Store& store, WalletId id) { return store.record(id, tx.raw, options); });
+}
+
+void Life::rescan_block() {
+  if (chain_.empty()) return;
+  std::vector<std::uint64_t> heights;  // most blocks are empty
+  for (std::uint64_t height = 0; height < chain_.size(); ++height)
+    if (!chain_[height].txs.empty()) heights.push_back(height);
+  if (heights.empty()) return;
+  const std::uint64_t height = heights[rng_.below(heights.size())];
+  const std::size_t wallet = rng_.below(kWallets);
+  ModelWallet& model = models_[wallet];
+  did_ = fmt::format("block {} once more for wallet {}", height, wallet);
+  for (const MadeTx& tx : chain_[height].txs) {
+    const bool was_pruned = model.pruned.contains(tx.id);
+    const std::size_t coins = model.all_coins().size(), spends = model.stub_spends.size();
+    model.connect(tx, height);
+    if (!was_pruned) continue;
+    found_coins_ += model.all_coins().size() - coins;
+    found_spends_ += model.stub_spends.size() - spends;
+  }
+  for (std::size_t e = 0; e < engines_.size(); ++e) {
+    const auto looked = engines_[e]->feed().rescan_block(ids_[e][wallet], *chain_[height].block,
+                                                         [] { return Result<bool>(true); });
+    ASSERT_TRUE(looked) << engines_[e]->name() << ": " << looked.error().message;
+  }
 }
 
 }  // namespace coffer::wallet::test

@@ -26,11 +26,13 @@ struct Met {
   std::set<std::string> reasons;
   std::set<std::string_view> refusals;  // codes
   std::uint64_t stubs = 0, edges = 0, leases = 0;
+  std::uint64_t found_coins = 0, found_spends = 0;  // of pruned transactions, later
 };
 
 class Life {
  public:
-  Life(std::uint64_t seed, ManualClock& clock) : rng_(seed), look_(seed), clock_(clock) {
+  Life(std::uint64_t seed, ManualClock& clock)
+      : looks_back_(seed % 3 == 0), rng_(seed), look_(seed), clock_(clock) {
     for (std::size_t w = 0; w < kWallets; ++w) {
       models_[w].prune_window = 3;
       models_[w].now = clock_.unix_ms();
@@ -98,11 +100,15 @@ class Life {
       }
       met.edges += model.edges.size();
     }
+    met.found_coins += found_coins_;
+    met.found_spends += found_spends_;
     met.refusals.insert(refusals_.begin(), refusals_.end());
   }
   const std::string& did() const { return did_; }
 
   void step() {
+    // Some prune much and look back: else nothing is ever found of what was pruned.
+    if (looks_back_ && rng_.one_in(3)) return look_back();
     const std::uint64_t pick = rng_.below(100);
     if (pick < 22) return see(any_tx());
     if (pick < 34) return record(any_tx());
@@ -115,8 +121,9 @@ class Life {
     if (pick < 90) return let_time_pass();
     if (pick < 93) return prune();
     if (pick < 95) return crash();
-    if (pick < 97) return grow();
-    if (pick < 98) return give_script();
+    if (pick < 96) return grow();
+    if (pick < 97) return give_script();
+    if (pick < 99) return rescan_block();
     return record_in_block();
   }
 
@@ -281,6 +288,14 @@ class Life {
   bus::Position position(std::uint64_t height) const;
   // A person says that a transaction is in a block.
   void record_in_block();
+  // An old block again for one wallet: what it owns now and did not then.
+  void rescan_block();
+  void look_back() {
+    const std::uint64_t pick = rng_.below(7);
+    if (pick < 2) return prune();
+    if (pick < 4) return give_script();
+    return rescan_block();
+  }
 
   // ---- leases, time, pruning, crashes ----
 
@@ -354,6 +369,7 @@ class Life {
     std::vector<MadeTx> txs;
   };
 
+  const bool looks_back_;
   Rng rng_;
   Rng look_;  // how it is looked at
   ManualClock& clock_;
@@ -366,6 +382,7 @@ class Life {
   std::uint32_t nonce_ = 0;
   std::string did_;
   std::set<std::string_view> refusals_;
+  std::uint64_t found_coins_ = 0, found_spends_ = 0;
 };
 
 }  // namespace coffer::wallet::test

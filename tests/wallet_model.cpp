@@ -104,8 +104,7 @@ bool ModelWallet::has_invalid_parent(const MadeTx& tx) const {
     // Spent long ago, by one that is pruned or is a stub.
     if (stub_spends.contains(input)) return true;
     const bool was_mine = self != txs.end() && self->second.amounts.contains(i);
-    if (was_mine && pruned.contains(input.tx) && (parent == txs.end() || parent->second.stub))
-      return true;
+    if (was_mine && pruned.contains(input.tx) && !has_coin(input)) return true;
   }
   return false;
 }
@@ -128,6 +127,8 @@ std::set<Hash256> ModelWallet::descendants(const Hash256& root) const {
 void ModelWallet::add_coins(Entry& entry) {
   for (std::uint32_t i = 0; i < entry.tx.outputs.size(); ++i) {
     if (!scripts.contains(entry.tx.outputs[i].script)) continue;
+    if (const auto gone = pruned.find(entry.tx.id); gone != pruned.end())
+      if (gone->second.outputs.contains(i)) continue;
     if (!entry.coins.insert(i).second) continue;
     for (auto& [id, other] : txs)
       for (const std::size_t input : other.input_rows)
@@ -271,7 +272,7 @@ void ModelWallet::confirm(const MadeTx& tx, std::uint64_t height) {
 void ModelWallet::connect(const MadeTx& tx, std::uint64_t height) {
   if (!concerns(tx)) return;
   const auto known = txs.find(tx.id);
-  if (known == txs.end() ? pruned.contains(tx.id) : known->second.stub) return;
+  if (pruned.contains(tx.id)) return look_again(tx, height);
   if (known != txs.end() && known->second.height == height) return add_coins(known->second);
   confirm(tx, height);
 }
@@ -279,7 +280,10 @@ void ModelWallet::connect(const MadeTx& tx, std::uint64_t height) {
 ModelWallet::Answer ModelWallet::record_confirmed(const MadeTx& tx, std::uint64_t height) {
   if (!concerns(tx)) return Code::kInvalidInput;
   const auto known = txs.find(tx.id);
-  if (known == txs.end() ? pruned.contains(tx.id) : known->second.stub) return {};
+  if (pruned.contains(tx.id)) {
+    look_again(tx, height);
+    return {};
+  }
   if (known != txs.end() && known->second.height) {
     if (*known->second.height != height) return Code::kConflict;
     add_coins(known->second);

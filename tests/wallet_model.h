@@ -35,7 +35,11 @@ class ModelWallet {
   std::map<Hash256, Entry> txs;
   std::set<std::pair<Hash256, Hash256>> edges;  // replaced, replacement
   std::map<chain::Outpoint, Lease> leases;
-  std::map<Hash256, std::uint64_t> pruned;  // height
+  struct Pruned {
+    std::uint64_t height = 0;
+    std::set<std::uint32_t> outputs;  // the coins that went with it
+  };
+  std::map<Hash256, Pruned> pruned;
   Totals pruned_totals;
   // Who spends a coin whose spender is a stub: its inputs are not known any more.
   std::map<chain::Outpoint, Hash256> stub_spends;
@@ -88,6 +92,8 @@ class ModelWallet {
   bool invalidate(const std::vector<Loser>& losers, const std::optional<Hash256>& winner);
   Answer publish_entry(Hash256 id, bool is_new);
   void confirm(const MadeTx& tx, std::uint64_t height);
+  // It was pruned: only what has become the wallet's since is new.
+  void look_again(const MadeTx& tx, std::uint64_t height);
 };
 
 }  // namespace coffer::wallet::test

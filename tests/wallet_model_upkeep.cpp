@@ -1,4 +1,4 @@
-// The model of leases and of pruning.
+// The model of leases, of pruning, and of what is found after it.
 #include "wallet_model.h"
 
 namespace coffer::wallet::test {
@@ -50,13 +50,43 @@ void ModelWallet::clean_leases() {
   std::erase_if(leases, [&](const auto& lease) { return lease.second.expires_at_ms <= now; });
 }
 
+void ModelWallet::look_again(const MadeTx& tx, std::uint64_t height) {
+  std::vector<chain::Outpoint> spends;
+  for (const chain::Outpoint& input : tx.inputs)
+    if (has_coin(input) && !stub_spends.contains(input)) spends.push_back(input);
+  bool pays = false;
+  for (std::uint32_t i = 0; i < tx.outputs.size(); ++i)
+    if (scripts.contains(tx.outputs[i].script) && !pruned.at(tx.id).outputs.contains(i))
+      pays = true;
+  if (spends.empty() && !pays) return;
+  if (!txs.contains(tx.id)) {
+    Entry& made = add(tx, TxStatus::kPublished);
+    made.height = height;
+    made.stub = true;
+    made.input_rows.clear();
+    made.amounts.clear();
+  }
+  std::vector<Loser> losers;
+  for (const auto& [id, entry] : txs)
+    if (is_active(entry.status) &&
+        std::any_of(spends.begin(), spends.end(),
+                    [&, &other = entry](const auto& outpoint) { return names(other, outpoint); }))
+      losers.push_back({id, TxStatus::kFailed, "double_spent"});
+  (void)invalidate(losers, tx.id);
+  for (const chain::Outpoint& outpoint : spends) {
+    stub_spends[outpoint] = tx.id;
+    pruned_totals.spent += amount(outpoint);
+  }
+  add_coins(txs.at(tx.id));
+}
+
 void ModelWallet::prune(std::optional<std::int64_t> invalid_older_than_ms) {
   const auto deep = [&](const Entry& entry) {
     return entry.height && static_cast<std::int64_t>(*entry.height + prune_window) <= tip;
   };
   std::vector<Hash256> going;
   for (const auto& [id, entry] : txs) {
-    if (entry.stub || !deep(entry)) continue;
+    if ((entry.stub && entry.coins.empty()) || !deep(entry)) continue;
     const bool all_spent = std::all_of(entry.coins.begin(), entry.coins.end(),
                                        [&, &tx = id](const std::uint32_t index) {
                                          const auto by = spender({tx, index});
@@ -71,8 +101,9 @@ void ModelWallet::prune(std::optional<std::int64_t> invalid_older_than_ms) {
       if (std::find(going.begin(), going.end(), *by) != going.end()) spends[coin] = *by;
   for (const Hash256& id : going) {
     Entry& entry = txs.at(id);
-    pruned[id] = *entry.height;
-    ++pruned_totals.transactions;
+    if (!entry.stub) ++pruned_totals.transactions;
+    pruned[id].height = *entry.height;
+    pruned[id].outputs.insert(entry.coins.begin(), entry.coins.end());
     pruned_totals.coins += entry.coins.size();
     for (const std::uint32_t index : entry.coins) {
       pruned_totals.received += entry.tx.outputs[index].amount;
@@ -87,7 +118,7 @@ void ModelWallet::prune(std::optional<std::int64_t> invalid_older_than_ms) {
   }
   stub_spends = std::move(spends);
   std::erase_if(txs, [&](const auto& tx) {
-    if (!tx.second.stub) return false;
+    if (!tx.second.stub || !tx.second.coins.empty()) return false;
     const bool named = std::any_of(stub_spends.begin(), stub_spends.end(),
                                    [&](const auto& spend) { return spend.second == tx.first; });
     if (!named)

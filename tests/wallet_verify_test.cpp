@@ -118,11 +118,19 @@ TEST_P(Verify, AStubHasNoInputs) {
 }
 TEST_P(Verify, AStubIsNamedByACoin) {
   make_stub();
-  finds_after("DELETE FROM utxos WHERE " + spent_coin(), "a stub is named by a coin");
+  finds_after("DELETE FROM utxos WHERE " + spent_coin(), "a stub is named by a coin, or has one");
 }
 TEST_P(Verify, AStubIsListedAsPruned) {
   make_stub();
-  finds_after("DELETE FROM pruned_transactions", "a stub is named by a coin and listed as pruned");
+  finds_after("DELETE FROM pruned_transactions", "a stub, and nothing else, is listed as pruned");
+}
+TEST_P(Verify, ACoinThatWasPrunedIsNotThereAgain) {
+  make_stub();
+  finds_after(
+      "INSERT INTO utxos (wallet_id, tx_id, output_index, amount, account_id, address_id)"
+      " SELECT s.wallet_id, s.id, 0, 80, u.account_id, u.address_id FROM transactions s"
+      " JOIN utxos u ON u.spent_by_tx_id = s.id WHERE s.is_stub",
+      "a coin that was pruned is not there again");
 }
 TEST_P(Verify, TheSummaryOfWhatIsPrunedCountsItsList) {
   make_stub();
@@ -197,7 +205,7 @@ TEST_P(Verify, CoinsAreThoseOfTheBytes) {
 TEST_P(Verify, SaysEveryRuleThatItChecks) {
   std::vector<std::string> said;
   ok(store().verify([&](std::string_view what) { said.emplace_back(what); }));
-  EXPECT_EQ(said.size(), 19u) << "a new rule needs a test above";
+  EXPECT_EQ(said.size(), 21u) << "a new rule needs a test above";
 }
 
 TEST_P(Verify, CountsWhatItLookedAt) {

@@ -67,21 +67,6 @@ Result<Added> add_descriptor_row(sql::Transaction& sql, WalletId wallet, std::ui
   return Added{{*id, account, branch, text, next_index, 0}, true};
 }
 
-// Addresses that were imported by themselves and belong to a descriptor now may be in use already.
-Result<> use_known(sql::Transaction& sql, const chain::Network& network, WalletId wallet,
-                   std::uint64_t descriptor_id) {
-  for (bool more = true; more;) {
-    const auto last = TRY(sql.value<std::optional<std::uint32_t>>(
-        "SELECT max(a.address_index) FROM addresses a WHERE a.wallet_id = $1"
-        " AND a.descriptor_id = $2 AND (a.given_out_at IS NOT NULL OR EXISTS ("
-        "   SELECT 1 FROM utxos u WHERE u.wallet_id = a.wallet_id AND u.address_id = a.id))",
-        {wallet, descriptor_id}));
-    if (!last || !*last) return {};
-    more = TRY(use_index(sql, network, wallet, descriptor_id, **last));
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<Imported> Store::add_descriptors(sql::Transaction& sql, WalletId wallet,
@@ -102,7 +87,10 @@ Result<Imported> Store::add_descriptors(sql::Transaction& sql, WalletId wallet,
     const std::uint64_t to = ranged ? std::min<std::uint64_t>(wanted, kMaxIndex) : 1;
     imported.addresses +=
         TRY(derive_to(sql, network_, wallet, added.row, static_cast<std::uint32_t>(to)));
-    if (ranged) TRY(use_known(sql, network_, wallet, added.row.id));
+    if (!ranged) continue;
+    // Addresses that were imported by themselves and are the descriptor's now may be in use.
+    if (const auto last = TRY(last_used(sql, wallet, added.row.id, 0)))
+      (void)TRY(use_index(sql, network_, wallet, added.row.id, *last));
   }
   return imported;
 }

@@ -51,24 +51,43 @@ Result<std::size_t> derive_to(sql::Transaction& sql, const chain::Network& netwo
   return static_cast<std::size_t>(added);
 }
 
+Result<std::optional<std::uint32_t>> last_used(sql::Transaction& sql, WalletId wallet,
+                                               std::uint64_t descriptor_id, std::uint32_t from) {
+  const auto last = TRY(sql.value<std::optional<std::uint32_t>>(
+      "SELECT max(a.address_index) FROM addresses a WHERE a.wallet_id = $1"
+      " AND a.descriptor_id = $2 AND a.address_index >= $3"
+      " AND (a.given_out_at IS NOT NULL OR EXISTS ("
+      "   SELECT 1 FROM utxos u WHERE u.wallet_id = a.wallet_id AND u.address_id = a.id))",
+      {wallet, descriptor_id, from}));
+  return last.value_or(std::nullopt);
+}
+
 Result<bool> use_index(sql::Transaction& sql, const chain::Network& network, WalletId wallet,
                        std::uint64_t descriptor_id, std::uint32_t index) {
-  auto row = TRY(sql.one<std::uint64_t, std::uint64_t, std::uint32_t, std::string, std::uint32_t,
-                         std::uint32_t, bool, std::uint32_t>(
-      "SELECT d.id, d.account_id, d.branch, d.descriptor, d.next_index, d.derived_to,"
-      " d.is_ranged, w.gap_limit FROM descriptors d JOIN wallets w ON w.id = d.wallet_id"
-      " WHERE d.wallet_id = $1 AND d.id = $2",
-      {wallet, descriptor_id}));
-  if (!row || !std::get<6>(*row)) return false;
-  DescriptorRow found{std::get<0>(*row), std::get<1>(*row), std::get<2>(*row),
-                      std::get<3>(*row), std::get<4>(*row), std::get<5>(*row)};
-  if (index >= found.next_index)
-    (void)TRY(sql.execute("UPDATE descriptors SET next_index = $3 WHERE wallet_id = $1 AND id = $2",
-                          {wallet, descriptor_id, index + 1}));
-  const std::uint64_t wanted = std::uint64_t{index} + 1 + std::get<7>(*row);
-  const auto to = static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, kMaxIndex));
-  return TRY(derive_to(sql, network, wallet, found, to))
-  > 0;
+  bool grew = false;
+  for (std::optional<std::uint32_t> used = index; used;) {
+    auto row = TRY(sql.one<std::uint64_t, std::uint64_t, std::uint32_t, std::string, std::uint32_t,
+                           std::uint32_t, bool, std::uint32_t>(
+        "SELECT d.id, d.account_id, d.branch, d.descriptor, d.next_index, d.derived_to,"
+        " d.is_ranged, w.gap_limit FROM descriptors d JOIN wallets w ON w.id = d.wallet_id"
+        " WHERE d.wallet_id = $1 AND d.id = $2",
+        {wallet, descriptor_id}));
+    if (!row || !std::get<6>(*row)) return false;
+    DescriptorRow found{std::get<0>(*row), std::get<1>(*row), std::get<2>(*row),
+                        std::get<3>(*row), std::get<4>(*row), std::get<5>(*row)};
+    if (*used >= found.next_index)
+      (void)TRY(
+          sql.execute("UPDATE descriptors SET next_index = $3 WHERE wallet_id = $1 AND id = $2",
+                      {wallet, descriptor_id, *used + 1}));
+    const std::uint64_t wanted = std::uint64_t{*used} + 1 + std::get<7>(*row);
+    const auto to = static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, kMaxIndex));
+    const std::uint32_t from = found.derived_to;
+    if (to <= from) break;
+    if (TRY(derive_to(sql, network, wallet, found, to)) > 0) grew = true;
+    // One that was imported by itself and is the descriptor's now may be in use already.
+    used = TRY(last_used(sql, wallet, descriptor_id, from));
+  }
+  return grew;
 }
 
 Result<std::vector<OwnedOutput>> find_owned(sql::Transaction& sql, const chain::Network& network,

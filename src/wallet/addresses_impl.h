@@ -27,8 +27,12 @@ struct DescriptorRow {
 // Watches the indexes from derived_to to below `to`; how many scripts are new.
 Result<std::size_t> derive_to(sql::Transaction& sql, const chain::Network& network, WalletId wallet,
                               DescriptorRow& row, std::uint32_t to);
-// An address at this index is used or given out: watches the gap after it. True if there is more to
-// watch now.
+// The last index from here on that is used or given out, if there is one. Cost: the indexes from
+// there.
+Result<std::optional<std::uint32_t>> last_used(sql::Transaction& sql, WalletId wallet,
+                                               std::uint64_t descriptor_id, std::uint32_t from);
+// An address at this index is used or given out: watches the gap after it, and after what turns out
+// to be in use there. True if there is more to watch now.
 Result<bool> use_index(sql::Transaction& sql, const chain::Network& network, WalletId wallet,
                        std::uint64_t descriptor_id, std::uint32_t index);
 

@@ -3,12 +3,6 @@
 #include "wallet/store_impl.h"
 
 namespace coffer::wallet {
-namespace {
-
-constexpr std::string_view kRowColumns =
-    "t.id, t.tx_hash, t.status, t.block_height, t.is_coinbase, t.is_stub, t.reason";
-
-}  // namespace
 
 Result<> share_writing(sql::Transaction& sql) {
   if (sql.dialect() == sql::Dialect::kSqlite) return {};  // one writer at a time anyway
@@ -44,6 +38,7 @@ Result<std::vector<Ledger::Row>> Ledger::rows(std::string_view sql, sql::Params 
     row.stub = TRY(found.get<bool>(5));
     row.reason = TRY(found.get<std::optional<std::string>>(6))
     .value_or("");
+    row.told = TRY(found.get<bool>(7));
     list.push_back(std::move(row));
   }
   return list;
@@ -61,18 +56,6 @@ Result<Ledger::Row> Ledger::must_find(const Hash256& hash) {
   auto row = TRY(find(hash));
   if (!row) return fail(Code::kNotFound, "this wallet has no transaction {}", shown(hash));
   return *std::move(row);
-}
-
-Result<std::optional<Recorded>> Ledger::find_pruned(const Hash256& hash) {
-  const auto height = TRY(sql_.value<std::uint64_t>(
-      "SELECT height FROM pruned_transactions WHERE wallet_id = $1 AND tx_hash = $2",
-      {wallet_, hash}));
-  if (!height) return std::nullopt;
-  Recorded answer;
-  answer.tx = hash;
-  answer.status = TxStatus::kPublished;
-  answer.height = *height;
-  return answer;
 }
 
 Result<Ledger::Row> Ledger::insert(const TxView& view, TxStatus status,
@@ -107,6 +90,13 @@ Result<Ledger::Row> Ledger::insert(const TxView& view, TxStatus status,
   row.height = height;
   row.coinbase = view.tx.coinbase;
   return row;
+}
+
+Result<> Ledger::set_told(const Row& row, bool told) {
+  if (row.told == told) return {};
+  (void)TRY(sql_.execute("UPDATE transactions SET is_told = $3 WHERE wallet_id = $1 AND id = $2",
+                         {wallet_, row.id, told}));
+  return {};
 }
 
 Result<> Ledger::set_status(const Row& row, TxStatus status, std::string_view reason) {
@@ -161,8 +151,9 @@ Result<> Ledger::check_parents(const Row& row) {
       "SELECT mine.prev_tx_hash FROM tx_inputs mine JOIN pruned_transactions g"
       " ON g.wallet_id = mine.wallet_id AND g.tx_hash = mine.prev_tx_hash"
       " WHERE mine.wallet_id = $1 AND mine.tx_id = $2 AND mine.amount IS NOT NULL"
-      " AND NOT EXISTS (SELECT 1 FROM transactions p WHERE p.wallet_id = mine.wallet_id"
-      "   AND p.tx_hash = mine.prev_tx_hash AND NOT p.is_stub)"
+      " AND NOT EXISTS (SELECT 1 FROM transactions p JOIN utxos u ON u.wallet_id = p.wallet_id"
+      "   AND u.tx_id = p.id WHERE p.wallet_id = mine.wallet_id"
+      "   AND p.tx_hash = mine.prev_tx_hash AND u.output_index = mine.prev_output_index)"
       " ORDER BY mine.input_index LIMIT 1",
       {wallet_, row.id}));
   if (pruned)

@@ -30,6 +30,10 @@ inline constexpr std::string_view kDoubleSpentReason = "double_spent";
 inline constexpr std::string_view kParentReason = "parent_invalid";
 inline constexpr std::string_view kCancelledReason = "cancelled";
 
+// Of a transaction `t`, as Ledger::rows() reads them.
+inline constexpr std::string_view kRowColumns =
+    "t.id, t.tx_hash, t.status, t.block_height, t.is_coinbase, t.is_stub, t.reason, t.is_told";
+
 class Ledger {
  public:
   Ledger(sql::Transaction& sql, WalletId wallet) : sql_(sql), wallet_(wallet) {}
@@ -60,6 +64,7 @@ class Ledger {
     std::optional<std::uint64_t> height;
     bool coinbase = false, stub = false;
     std::string reason;
+    bool told = false;  // its block is a person's word
   };
   struct Loser {
     Row row;
@@ -71,10 +76,35 @@ class Ledger {
   Result<std::optional<Row>> find(const Hash256& hash);
   Result<Row> must_find(const Hash256& hash);
   Result<std::vector<Row>> rows(std::string_view sql, sql::Params params);
-  // The answer about one that is pruned and has left no stub.
-  Result<std::optional<Recorded>> find_pruned(const Hash256& hash);
+
+  // ---- what was pruned (pruned.cpp) ----
+  struct Gone {
+    Recorded answer;
+    std::string outputs;  // its coins that went with it: ",0,7,"
+    std::uint64_t older_addresses = 0;
+    bool had(const OwnedOutput& output) const;
+  };
+  // A coin of the wallet that an input names.
+  struct Claim {
+    std::uint32_t input = 0;
+    chain::Outpoint outpoint;
+    std::uint64_t coin = 0, amount = 0;
+  };
+  Result<std::optional<Gone>> find_pruned(const Hash256& hash);
+  // The coins that it names and that no stub spends.
+  Result<std::vector<Claim>> claims(const TxView& view);
+  Result<Row> insert_stub(const TxView& view, const BlockRef& block);
+  // The coins are spent by it, whoever held them; what that invalidates.
+  Result<std::vector<Hash256>> spend_by_stub(const Row& stub, std::span<const Claim> claims,
+                                             Word word);
+  // `row` is its stub, if it has one.
+  Result<Recorded> look_again(const Gone& gone, std::optional<Row> row, const TxView& view,
+                              std::span<const OwnedOutput> owned, const BlockRef& block, Word word);
+
   Result<Row> insert(const TxView& view, TxStatus status, const std::optional<BlockRef>& block,
                      bool in_mempool);
+  // Whether its block is a person's word: then its inputs are watched for what contradicts it.
+  Result<> set_told(const Row& row, bool told);
   Result<> set_status(const Row& row, TxStatus status, std::string_view reason);
   // The active ones that name an input of this transaction too.
   Result<std::vector<Row>> conflicts(const Row& row);

@@ -7,15 +7,15 @@
 namespace coffer::wallet {
 Result<std::vector<Ledger::Row>> Ledger::descendants(const Row& root) {
   // A recursive query works through a queue, so depth costs no stack; UNION meets each once.
-  static const std::string kSql =
+  static const std::string kSql = fmt::format(
       "WITH RECURSIVE d (id, tx_hash) AS ("
       "  SELECT CAST($2 AS BIGINT), CAST($3 AS BYTEA)"
       "  UNION SELECT c.id, c.tx_hash FROM d CROSS JOIN tx_inputs i CROSS JOIN transactions c"
       "   WHERE i.prev_tx_hash = d.tx_hash AND i.wallet_id = $1 AND c.wallet_id = i.wallet_id"
       "   AND c.id = i.tx_id AND c.status IN ('pending', 'published') AND c.block_height IS NULL)"
-      " SELECT t.id, t.tx_hash, t.status, t.block_height, t.is_coinbase, t.is_stub, t.reason"
-      " FROM d CROSS JOIN transactions t WHERE t.wallet_id = $1 AND t.id = d.id AND d.id <> $2"
-      " LIMIT $4";
+      " SELECT {} FROM d CROSS JOIN transactions t WHERE t.wallet_id = $1 AND t.id = d.id"
+      " AND d.id <> $2 LIMIT $4",
+      kRowColumns);
   // SQLite's name for bytes, and its plain cast of a blob.
   static const std::string kSqlite = [] {
     std::string text = kSql;
@@ -73,7 +73,7 @@ Result<Recorded> Ledger::add_pending(const TxView& view, std::span<const OwnedOu
     return fail(Code::kInvalidInput, "a coinbase is in a block or nowhere; give its block");
   std::optional<Row> row = TRY(find(view.tx.id));
   if (!row)
-    if (const auto pruned = TRY(find_pruned(view.tx.id))) return *pruned;
+    if (const auto pruned = TRY(find_pruned(view.tx.id))) return pruned->answer;
   if (row && (is_active(row->status) || row->coinbase))
     return unchanged(*row, row->stub ? false : TRY(add_coins(*row, view, owned)));
   const bool is_new = !row;
@@ -132,7 +132,7 @@ Result<Recorded> Ledger::add_published(const TxView& view, std::span<const Owned
     return fail(Code::kInvalidInput, "a coinbase is in a block or nowhere; give its block");
   std::optional<Row> row = TRY(find(view.tx.id));
   if (!row)
-    if (const auto pruned = TRY(find_pruned(view.tx.id))) return *pruned;
+    if (const auto pruned = TRY(find_pruned(view.tx.id))) return pruned->answer;
   if (row && row->stub) return unchanged(*row);
   Recorded answer;
   if (row && row->status == TxStatus::kPublished) {
@@ -154,10 +154,13 @@ Result<Recorded> Ledger::add_published(const TxView& view, std::span<const Owned
 Result<Recorded> Ledger::add_confirmed(const TxView& view, std::span<const OwnedOutput> owned,
                                        const BlockRef& block, Word word) {
   std::optional<Row> row = TRY(find(view.tx.id));
-  if (row && row->stub) return unchanged(*row);
-  if (!row)
-    if (const auto pruned = TRY(find_pruned(view.tx.id))) return *pruned;
-  if (row && row->height == block.height) return unchanged(*row, TRY(add_coins(*row, view, owned)));
+  if (!row || row->stub)
+    if (const auto gone = TRY(find_pruned(view.tx.id)))
+      return look_again(*gone, std::move(row), view, owned, block, word);
+  if (row && row->height == block.height) {
+    if (word == Word::kChain) TRY(set_told(*row, false));
+    return unchanged(*row, TRY(add_coins(*row, view, owned)));
+  }
   if (row && row->height && word == Word::kPerson)
     return fail(Code::kConflict, "{} is confirmed at height {}", shown(row->hash), *row->height);
   if (!row) {
@@ -168,6 +171,7 @@ Result<Recorded> Ledger::add_confirmed(const TxView& view, std::span<const Owned
         " block_height = $3, block_index = $4, in_mempool = $5 WHERE wallet_id = $1 AND id = $2",
         {wallet_, row->id, block.height, block.index, false}));
   }
+  TRY(set_told(*row, word == Word::kPerson));
   row->status = TxStatus::kPublished;
   row->height = block.height;
   std::vector<Loser> losers;
@@ -214,9 +218,8 @@ Result<Recorded> Ledger::cancel(const Hash256& hash) {
 }
 
 Result<std::vector<Hash256>> Ledger::invalidate_descendants(std::uint64_t coinbase_id) {
-  static const std::string kSql =
-      "SELECT t.id, t.tx_hash, t.status, t.block_height, t.is_coinbase, t.is_stub, t.reason"
-      " FROM transactions t WHERE t.wallet_id = $1 AND t.id = $2";
+  static const std::string kSql = fmt::format(
+      "SELECT {} FROM transactions t WHERE t.wallet_id = $1 AND t.id = $2", kRowColumns);
   const std::vector<Row> root = TRY(rows(kSql, {wallet_, coinbase_id}));
   if (root.empty()) return std::vector<Hash256>();
   std::vector<Loser> losers;

@@ -1,8 +1,8 @@
 // Manual pruning (W6), by the rule of safe deletion (X1): a confirmed transaction goes once it and
-// every spender of its coins lie the window below the tip. It stays as a stub, without bytes,
-// inputs and coins of its own, while a kept coin names it as its spender; so a spent coin never
-// comes back (W5). Cost: a look at the confirmed transactions below the window that are no stubs,
-// oldest first, until the limit is reached.
+// every spender of its coins lie the window below the tip. It stays as a stub, without bytes and
+// inputs, while a kept coin names it as its spender; so a spent coin never comes back (W5). A stub
+// may have got coins of its own since (pruned.cpp), which go by the same rule. Cost: a look at the
+// confirmed transactions below the window, oldest first, until the limit is reached.
 #include "wallet/ledger_impl.h"
 #include "wallet/store_impl.h"
 
@@ -25,6 +25,7 @@ class Pruner {
     std::uint64_t id = 0;
     Hash256 hash{};
     std::int64_t height = 0;
+    bool stub = false;
   };
 
   Result<std::vector<Found>> find(std::string_view text, sql::Params params) {
@@ -36,6 +37,7 @@ class Pruner {
       one.hash = TRY(rows.get<Hash256>(1));
       one.height = TRY(rows.get<std::optional<std::int64_t>>(2))
       .value_or(-1);
+      one.stub = TRY(rows.get<bool>(3));
       found.push_back(one);
     }
     if (found.size() > options_.limit) {
@@ -46,22 +48,27 @@ class Pruner {
   }
 
   Result<> prune_confirmed() {
-    const std::vector<Found> found = TRY(
-        find("SELECT t.id, t.tx_hash, t.block_height FROM transactions t CROSS JOIN sync_state y"
-             " WHERE t.wallet_id = $1 AND t.block_height IS NOT NULL AND NOT t.is_stub"
-             " AND t.block_height <= y.tip_height - CAST($2 AS BIGINT)"
-             " AND NOT EXISTS (SELECT 1 FROM utxos u LEFT JOIN transactions s"
-             "   ON s.wallet_id = u.wallet_id AND s.id = u.spent_by_tx_id"
-             "   WHERE u.wallet_id = t.wallet_id AND u.tx_id = t.id AND (s.block_height IS NULL"
-             "     OR s.block_height > y.tip_height - CAST($2 AS BIGINT)))"
-             " ORDER BY t.block_height, t.block_index, t.id LIMIT $3",
-             {wallet_, window_, options_.limit + 1}));
+    const std::vector<Found> found =
+        TRY(find("SELECT t.id, t.tx_hash, t.block_height, t.is_stub FROM transactions t CROSS JOIN "
+                 "sync_state y"
+                 " WHERE t.wallet_id = $1 AND t.block_height IS NOT NULL"
+                 " AND (NOT t.is_stub OR EXISTS (SELECT 1 FROM utxos k"
+                 "   WHERE k.wallet_id = t.wallet_id AND k.tx_id = t.id))"
+                 " AND t.block_height <= y.tip_height - CAST($2 AS BIGINT)"
+                 " AND NOT EXISTS (SELECT 1 FROM utxos u LEFT JOIN transactions s"
+                 "   ON s.wallet_id = u.wallet_id AND s.id = u.spent_by_tx_id"
+                 "   WHERE u.wallet_id = t.wallet_id AND u.tx_id = t.id AND (s.block_height IS NULL"
+                 "     OR s.block_height > y.tip_height - CAST($2 AS BIGINT)))"
+                 " ORDER BY t.block_height, t.block_index, t.id LIMIT $3",
+                 {wallet_, window_, options_.limit + 1}));
     for (const Found& tx : found) TRY(prune_one(tx));
     // Nobody names them any more.
     const std::int64_t unnamed = TRY(
         sql_.execute("DELETE FROM transactions WHERE wallet_id = $1 AND is_stub AND NOT EXISTS ("
                      " SELECT 1 FROM utxos u WHERE u.wallet_id = transactions.wallet_id"
-                     " AND u.spent_by_tx_id = transactions.id)",
+                     " AND u.spent_by_tx_id = transactions.id)"
+                     " AND NOT EXISTS (SELECT 1 FROM utxos u"
+                     " WHERE u.wallet_id = transactions.wallet_id AND u.tx_id = transactions.id)",
                      {wallet_}));
     (void)unnamed;
     const auto stubs = TRY(sql_.value<std::uint64_t>(
@@ -71,29 +78,39 @@ class Pruner {
   }
 
   Result<> prune_one(const Found& tx) {
-    const auto sums = TRY(sql_.one<std::uint64_t, std::uint64_t, std::uint64_t>(
-        "SELECT (SELECT count(*) FROM utxos WHERE wallet_id = $1 AND tx_id = $2),"
-        " (SELECT CAST(coalesce(sum(amount), 0) AS BIGINT) FROM utxos WHERE wallet_id = $1"
-        "   AND tx_id = $2),"
-        " (SELECT CAST(coalesce(sum(amount), 0) AS BIGINT) FROM tx_inputs WHERE wallet_id = $1"
-        "   AND tx_id = $2)",
+    std::string outputs;
+    std::uint64_t coins = 0, received = 0;
+    {
+      sql::Rows rows = TRY(
+          sql_.query("SELECT output_index, amount FROM utxos WHERE wallet_id = $1 AND tx_id = $2"
+                     " ORDER BY output_index",
+                     {wallet_, tx.id}));
+      for (; TRY(rows.next()); ++coins) {
+        outputs += fmt::format("{},", TRY(rows.get<std::uint32_t>(0)));
+        received += TRY(rows.get<std::uint64_t>(1));
+      }
+    }
+    const auto spent = TRY(sql_.value<std::uint64_t>(
+        "SELECT CAST(coalesce(sum(amount), 0) AS BIGINT) FROM tx_inputs WHERE wallet_id = $1"
+        " AND tx_id = $2",
         {wallet_, tx.id}));
-    const auto [coins, received, spent] = *sums;
-    (void)TRY(sql_.execute(
-        "INSERT INTO pruned_transactions (wallet_id, tx_hash, height) VALUES ($1, $2, $3)"
-        " ON CONFLICT (wallet_id, tx_hash) DO NOTHING",
-        {wallet_, tx.hash, tx.height}));
+    // Which of its outputs were coins, so that another that becomes one later is told from them.
+    (void)TRY(
+        sql_.execute("INSERT INTO pruned_transactions AS g (wallet_id, tx_hash, height, outputs)"
+                     " VALUES ($1, $2, $3, $4) ON CONFLICT (wallet_id, tx_hash)"
+                     " DO UPDATE SET outputs = g.outputs || substr(excluded.outputs, 2)",
+                     {wallet_, tx.hash, tx.height, "," + outputs}));
     (void)TRY(sql_.execute(
         "INSERT INTO pruned_summary AS p (wallet_id, transactions, coins, received, spent,"
-        " lowest_height, highest_height) VALUES ($1, 1, $2, $3, $4, $5, $5)"
-        " ON CONFLICT (wallet_id) DO UPDATE SET transactions = p.transactions + 1,"
+        " lowest_height, highest_height) VALUES ($1, $6, $2, $3, $4, $5, $5)"
+        " ON CONFLICT (wallet_id) DO UPDATE SET transactions = p.transactions + $6,"
         " coins = p.coins + excluded.coins, received = p.received + excluded.received,"
         " spent = p.spent + excluded.spent,"
         " lowest_height = CASE WHEN excluded.lowest_height < p.lowest_height"
         "   THEN excluded.lowest_height ELSE p.lowest_height END,"
         " highest_height = CASE WHEN excluded.highest_height > p.highest_height"
         "   THEN excluded.highest_height ELSE p.highest_height END",
-        {wallet_, coins, received, spent, tx.height}));
+        {wallet_, coins, received, spent.value_or(0), tx.height, tx.stub ? 0 : 1}));
     (void)TRY(
         sql_.execute("DELETE FROM utxos WHERE wallet_id = $1 AND tx_id = $2", {wallet_, tx.id}));
     (void)TRY(sql_.execute("DELETE FROM tx_inputs WHERE wallet_id = $1 AND tx_id = $2",
@@ -102,7 +119,7 @@ class Pruner {
         sql_.execute("DELETE FROM tx_raw WHERE wallet_id = $1 AND tx_id = $2", {wallet_, tx.id}));
     (void)TRY(sql_.execute("UPDATE transactions SET is_stub = $3 WHERE wallet_id = $1 AND id = $2",
                            {wallet_, tx.id, true}));
-    ++done_.transactions;
+    done_.transactions += tx.stub ? 0 : 1;
     done_.coins += coins;
     return {};
   }
@@ -110,7 +127,8 @@ class Pruner {
   // They never counted: no trace is needed, and if one is mined after all it is simply new.
   Result<> prune_invalid() {
     const std::vector<Found> found =
-        TRY(find("SELECT t.id, t.tx_hash, t.block_height FROM transactions t WHERE t.wallet_id = $1"
+        TRY(find("SELECT t.id, t.tx_hash, t.block_height, t.is_stub FROM transactions t WHERE "
+                 "t.wallet_id = $1"
                  " AND t.block_height IS NULL AND t.status NOT IN ('pending', 'published')"
                  " AND t.changed_at <= coffer_now() - CAST($2 AS BIGINT)"
                  " AND NOT EXISTS (SELECT 1 FROM utxos u WHERE u.wallet_id = t.wallet_id"

@@ -57,14 +57,21 @@ constexpr Rule kRules[] = {
      " AND c.status IN ('pending', 'published') AND p.status NOT IN ('pending', 'published')"},
     {"a transaction that is whole has its bytes and its inputs, a stub has none",
      "SELECT t.wallet_id, t.id FROM transactions t LEFT JOIN tx_raw r ON r.wallet_id = t.wallet_id"
-     " AND r.tx_id = t.id WHERE t.is_stub <> (r.tx_id IS NULL) OR (t.is_stub AND (EXISTS ("
-     "  SELECT 1 FROM tx_inputs i WHERE i.wallet_id = t.wallet_id AND i.tx_id = t.id) OR EXISTS ("
-     "  SELECT 1 FROM utxos u WHERE u.wallet_id = t.wallet_id AND u.tx_id = t.id)))"},
-    {"a stub is named by a coin and listed as pruned",
-     "SELECT t.wallet_id, t.id FROM transactions t WHERE t.is_stub AND (NOT EXISTS ("
+     " AND r.tx_id = t.id WHERE t.is_stub <> (r.tx_id IS NULL) OR (t.is_stub AND EXISTS ("
+     "  SELECT 1 FROM tx_inputs i WHERE i.wallet_id = t.wallet_id AND i.tx_id = t.id))"},
+    {"a stub is named by a coin, or has one",
+     "SELECT t.wallet_id, t.id FROM transactions t WHERE t.is_stub AND NOT EXISTS ("
      "  SELECT 1 FROM utxos u WHERE u.wallet_id = t.wallet_id AND u.spent_by_tx_id = t.id)"
-     " OR NOT EXISTS (SELECT 1 FROM pruned_transactions g WHERE g.wallet_id = t.wallet_id"
-     "  AND g.tx_hash = t.tx_hash))"},
+     " AND NOT EXISTS (SELECT 1 FROM utxos u WHERE u.wallet_id = t.wallet_id AND u.tx_id = t.id)"},
+    {"a stub, and nothing else, is listed as pruned",
+     "SELECT t.wallet_id, t.id FROM transactions t LEFT JOIN pruned_transactions g"
+     " ON g.wallet_id = t.wallet_id AND g.tx_hash = t.tx_hash"
+     " WHERE t.is_stub <> (g.tx_hash IS NOT NULL)"},
+    {"a coin that was pruned is not there again",
+     "SELECT u.wallet_id, u.id FROM pruned_transactions g JOIN transactions t"
+     " ON t.wallet_id = g.wallet_id AND t.tx_hash = g.tx_hash JOIN utxos u"
+     " ON u.wallet_id = t.wallet_id AND u.tx_id = t.id"
+     " WHERE g.outputs LIKE '%,' || CAST(u.output_index AS TEXT) || ',%'"},
     {"the summary of what is pruned counts its list",
      "SELECT s.wallet_id, s.transactions FROM pruned_summary s WHERE s.transactions <> ("
      "  SELECT count(*) FROM pruned_transactions g WHERE g.wallet_id = s.wallet_id)"},

@@ -35,7 +35,8 @@ class WatchSet {
   void start() { marks_ = kept_; }
   void keep() { kept_ = marks_; }
   // Reads what is new since the last time: all scripts, the outpoints of unspent coins and those
-  // that unconfirmed transactions name. Call it where nobody else writes, before writing. Cost:
+  // that transactions name that no block of the chain has: unconfirmed ones, and those that a
+  // person said to be in a block. Call it where nobody else writes, before writing. Cost:
   // what is new; three look-ups if nothing is.
   Result<> refresh(sql::Transaction& sql);
   // Whether the next refresh() would find something. Cost: one statement.
