@@ -253,6 +253,31 @@ class Plans : public Cost {
 };
 COFFER_ON_BOTH_ENGINES(Plans);
 
+TEST_P(Plans, TheLargestPageIsReadWithItsLabelsInAFewStatements) {
+  World& world = make_world(600, 600);
+  const Hash256 first = world.txs.front().tx.id, last = world.txs.back().tx.id;
+  const std::string shown_first = display(chain::Family::kBitcoin, first);
+  ok(store().set_label(alice_, "tx", shown_first, "the first"));
+  ok(store().set_label(alice_, "tx", display(chain::Family::kBitcoin, last), "the last"));
+  world.heard.clear();
+  HistoryQuery query;
+  query.page.count = kMaxPage;
+  std::map<std::string, int> labels;
+  std::size_t entries = 0;
+  do {
+    const auto page = store().history(alice_, query);
+    ok(page);
+    for (const HistoryEntry& entry : page->items) ++labels[entry.label];
+    entries += page->items.size();
+    query.page.cursor = page->cursor;
+  } while (!query.page.cursor.empty());
+  EXPECT_GT(entries, kMaxPage);
+  EXPECT_EQ(labels["the first"], 1);
+  EXPECT_EQ(labels["the last"], 1);
+  EXPECT_EQ(labels.size(), 3u);
+  EXPECT_LT(world.heard.size(), 12u);  // texts
+}
+
 TEST_P(Plans, W9_NoStatementOfDailyLifeWalksThroughAWallet) {
   World& world = make_world(500, 500);
   world.heard.clear();

@@ -96,14 +96,18 @@ Result<> complete(sql::Session& sql, const chain::Network& network, WalletId wal
   return {};
 }
 
-// The labels of all of them in one statement.
+// The labels of all of them, many in one statement.
 Result<> add_labels(sql::Session& sql, WalletId wallet, std::span<HistoryEntry> entries) {
+  constexpr std::size_t kMost = 128;
+  if (entries.size() > kMost) {
+    TRY(add_labels(sql, wallet, entries.subspan(kMost)));
+    entries = entries.first(kMost);
+  }
   if (entries.empty()) return {};
   std::map<std::string, HistoryEntry*, std::less<>> by_ref;
   for (HistoryEntry& entry : entries) by_ref[shown(entry.tx)] = &entry;
   // Few different texts, because each is prepared once: the last one is named again.
-  std::size_t places = 1;
-  while (places < by_ref.size()) places *= 4;
+  const std::size_t places = by_ref.size() == 1 ? 1 : by_ref.size() <= 16 ? 16 : kMost;
   std::vector<sql::Param> params = {wallet};
   std::string list;
   for (auto it = by_ref.begin(); params.size() <= places;) {
