@@ -115,13 +115,15 @@ void Life::record_in_block() {
 
 void Life::rescan_block() {
   if (chain_.empty()) return;
-  std::vector<std::uint64_t> heights;  // most blocks are empty
-  for (std::uint64_t height = 0; height < chain_.size(); ++height)
-    if (!chain_[height].txs.empty()) heights.push_back(height);
-  if (heights.empty()) return;
-  const std::uint64_t height = heights[rng_.below(heights.size())];
   const std::size_t wallet = rng_.below(kWallets);
   ModelWallet& model = models_[wallet];
+  // Most blocks are empty; those of which something was pruned are looked at more often.
+  std::vector<std::uint64_t> heights;
+  for (std::uint64_t height = 0; height < chain_.size(); ++height)
+    for (const MadeTx& tx : chain_[height].txs)
+      heights.insert(heights.end(), model.pruned.contains(tx.id) ? 4 : 1, height);
+  if (heights.empty()) return;
+  const std::uint64_t height = heights[rng_.below(heights.size())];
   did_ = fmt::format("block {} once more for wallet {}", height, wallet);
   for (const MadeTx& tx : chain_[height].txs) {
     const bool was_pruned = model.pruned.contains(tx.id);

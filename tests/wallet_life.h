@@ -32,7 +32,7 @@ struct Met {
 class Life {
  public:
   Life(std::uint64_t seed, ManualClock& clock)
-      : looks_back_(seed % 3 == 0), rng_(seed), look_(seed), clock_(clock) {
+      : looks_back_(seed % 10 == 0), rng_(seed), look_(seed), clock_(clock) {
     for (std::size_t w = 0; w < kWallets; ++w) {
       models_[w].prune_window = 3;
       models_[w].now = clock_.unix_ms();
@@ -66,6 +66,8 @@ class Life {
     ids_.push_back(ids);
   }
 
+  // It takes longer until there is much to look back at.
+  bool looks_back() const { return looks_back_; }
   void run(int steps) {
     for (int i = 0; i < steps; ++i) {
       ASSERT_NO_FATAL_FAILURE(step());
@@ -107,8 +109,8 @@ class Life {
   const std::string& did() const { return did_; }
 
   void step() {
-    // Some prune much and look back: else nothing is ever found of what was pruned.
-    if (looks_back_ && rng_.one_in(3)) return look_back();
+    // Some mine and prune much and look back: else nothing is ever found of what was pruned.
+    if (looks_back_ && rng_.one_in(2)) return look_back();
     const std::uint64_t pick = rng_.below(100);
     if (pick < 22) return see(any_tx());
     if (pick < 34) return record(any_tx());
@@ -291,9 +293,10 @@ class Life {
   // An old block again for one wallet: what it owns now and did not then.
   void rescan_block();
   void look_back() {
-    const std::uint64_t pick = rng_.below(7);
-    if (pick < 2) return prune();
-    if (pick < 4) return give_script();
+    const std::uint64_t pick = rng_.below(12);
+    if (pick < 4) return mine();
+    if (pick < 6) return prune();
+    if (pick < 8) return give_script();
     return rescan_block();
   }
 
@@ -346,8 +349,16 @@ class Life {
     options.dry_run = dry_run;
     did_ = options.dry_run ? "pruned, dry" : "pruned";
     if (!options.dry_run) models_[wallet].prune(options.invalid_older_than_ms);
-    expect_same(wallet, std::nullopt,
-                [&](Store& store, WalletId id) { return store.prune(id, options); });
+    expect_same(wallet, std::nullopt, [&](Store& store, WalletId id) -> Result<Pruned> {
+      PruneOptions dry = options;
+      dry.dry_run = true;
+      const Pruned promised = TRY(store.prune(id, dry));
+      const Pruned done = TRY(store.prune(id, options));
+      EXPECT_EQ(
+          std::tuple(done.transactions, done.stubs, done.invalid, done.coins),
+          std::tuple(promised.transactions, promised.stubs, promised.invalid, promised.coins));
+      return done;
+    });
   }
   // With a block that was held back and never committed, and then comes again.
   void crash() {

@@ -35,6 +35,7 @@ TEST(WalletModel, RandomLivesAreTheSameOnEveryEngine) {
   ManualClock clock(kStart);
   StoreOptions options;
   options.prune_window = 3;
+  options.step = 2;
   const auto lite = WalletEngine::sqlite(dir.path(), &clock, options);
   const auto postgres = WalletEngine::postgres(&clock, options);
   if (shared_data_required()) {
@@ -50,9 +51,9 @@ TEST(WalletModel, RandomLivesAreTheSameOnEveryEngine) {
       Life::settle(*engine);
       life.join(*engine);
     }
-    life.run(24);
+    life.run(life.looks_back() ? 80 : 24);
     life.age();
-    life.run(6);
+    life.run(life.looks_back() ? 20 : 6);
     // It looks at everything, which takes as long as many steps.
     if (seed % 10 == 0) life.verify();
     life.tell(met);

@@ -1,33 +1,119 @@
 // Manual pruning (W6), by the rule of safe deletion (X1): a confirmed transaction goes once it and
 // every spender of its coins lie the window below the tip. It stays as a stub, without bytes and
 // inputs, while a kept coin names it as its spender; so a spent coin never comes back (W5). A stub
-// may have got coins of its own since (pruned.cpp), which go by the same rule. Cost: a look at the
-// confirmed transactions below the window, oldest first, until the limit is reached.
+// may have got coins of its own since (pruned.cpp), which go by the same rule.
+//
+// It is done in steps, each a commit of its own that leaves nothing half done, so that nobody waits
+// long for a turn to write. Cost: one look at the confirmed transactions below the window, oldest
+// first, until the limit is reached.
+#include <unordered_set>
+
 #include "wallet/ledger_impl.h"
 #include "wallet/store_impl.h"
 
 namespace coffer::wallet {
 namespace {
 
+struct Found {
+  std::uint64_t id = 0;
+  Hash256 hash{};
+  std::int64_t height = -1, index = -1;
+  bool stub = false;
+};
+
 class Pruner {
  public:
-  Pruner(sql::Transaction& sql, WalletId wallet, std::uint64_t window, const PruneOptions& options)
-      : sql_(sql), wallet_(wallet), window_(window), options_(options) {}
+  Pruner(sql::Transaction& sql, WalletId wallet, std::uint64_t window)
+      : sql_(sql), wallet_(wallet), window_(window) {}
 
-  Result<Pruned> run() {
-    TRY(prune_confirmed());
-    if (options_.invalid_older_than_ms) TRY(prune_invalid());
-    return done_;
+  // Those that may go, after `last` in the order of the chain.
+  Result<std::vector<Found>> find_confirmed(const Found& last, std::size_t count) {
+    return find(
+        "SELECT t.id, t.tx_hash, t.block_height, t.block_index, t.is_stub FROM transactions t"
+        " CROSS JOIN sync_state y WHERE t.wallet_id = $1 AND t.block_height IS NOT NULL"
+        " AND (t.block_height, t.block_index, t.id) > ($3, $4, $5)"
+        " AND (NOT t.is_stub OR EXISTS (SELECT 1 FROM utxos k"
+        "   WHERE k.wallet_id = t.wallet_id AND k.tx_id = t.id))"
+        " AND t.block_height <= y.tip_height - CAST($2 AS BIGINT)"
+        " AND NOT EXISTS (SELECT 1 FROM utxos u LEFT JOIN transactions s"
+        "   ON s.wallet_id = u.wallet_id AND s.id = u.spent_by_tx_id"
+        "   WHERE u.wallet_id = t.wallet_id AND u.tx_id = t.id AND (s.block_height IS NULL"
+        "     OR s.block_height > y.tip_height - CAST($2 AS BIGINT)))"
+        " ORDER BY t.block_height, t.block_index, t.id LIMIT $6",
+        {wallet_, window_, last.height, last.index, last.id, count});
+  }
+  Result<std::vector<Found>> find_invalid(const Found& last, std::size_t count,
+                                          std::int64_t older_than_ms) {
+    return find(
+        "SELECT t.id, t.tx_hash, t.block_height, t.block_index, t.is_stub FROM transactions t"
+        " WHERE t.wallet_id = $1 AND t.block_height IS NULL AND t.id > $3"
+        " AND t.status NOT IN ('pending', 'published')"
+        " AND t.changed_at <= coffer_now() - CAST($2 AS BIGINT)"
+        " AND NOT EXISTS (SELECT 1 FROM utxos u WHERE u.wallet_id = t.wallet_id"
+        "   AND u.tx_id = t.id AND u.spent_by_tx_id IS NOT NULL) ORDER BY t.id LIMIT $4",
+        {wallet_, older_than_ms, last.id, count});
+  }
+
+  Result<> prune_confirmed(std::span<const Found> txs, Pruned& done) {
+    std::vector<std::uint64_t> stubs;  // that may be named by nobody any more
+    for (const Found& tx : txs) {
+      stubs.push_back(tx.id);
+      TRY(prune_one(tx, stubs, done));
+    }
+    for (const std::uint64_t id : stubs)
+      (void)TRY(sql_.execute(
+          "DELETE FROM transactions WHERE wallet_id = $1 AND id = $2 AND is_stub"
+          " AND NOT EXISTS (SELECT 1 FROM utxos u WHERE u.wallet_id = $1 AND u.spent_by_tx_id = $2)"
+          " AND NOT EXISTS (SELECT 1 FROM utxos u WHERE u.wallet_id = $1 AND u.tx_id = $2)",
+          {wallet_, id}));
+    return {};
+  }
+
+  // They never counted: no trace is needed, and if one is mined after all it is simply new.
+  Result<> prune_invalid(std::span<const Found> txs, Pruned& done) {
+    for (const Found& tx : txs) {
+      const std::int64_t coins = TRY(
+          sql_.execute("DELETE FROM utxos WHERE wallet_id = $1 AND tx_id = $2", {wallet_, tx.id}));
+      (void)TRY(sql_.execute("DELETE FROM transactions WHERE wallet_id = $1 AND id = $2",
+                             {wallet_, tx.id}));
+      done.coins += static_cast<std::uint64_t>(coins);
+      ++done.invalid;
+    }
+    return {};
+  }
+
+  Result<std::uint64_t> coins_of(const Found& tx) {
+    const auto coins = TRY(sql_.value<std::uint64_t>(
+        "SELECT count(*) FROM utxos WHERE wallet_id = $1 AND tx_id = $2", {wallet_, tx.id}));
+    return coins.value_or(0);
+  }
+  // How many stubs there are once these are gone.
+  Result<std::uint64_t> stubs_after(const std::unordered_set<std::uint64_t>& going) {
+    std::vector<std::uint64_t> ids(going.begin(), going.end());
+    {
+      sql::Rows rows = TRY(
+          sql_.query("SELECT id FROM transactions WHERE wallet_id = $1 AND is_stub", {wallet_}));
+      while (TRY(rows.next())) {
+        const std::uint64_t id = TRY(rows.get<std::uint64_t>(0));
+        if (!going.contains(id)) ids.push_back(id);
+      }
+    }
+    std::uint64_t stubs = 0;
+    for (const std::uint64_t id : ids) {
+      // A coin of its own, or one that it spends, which stays.
+      sql::Rows rows =
+          TRY(sql_.query("SELECT tx_id FROM utxos WHERE wallet_id = $1 AND spent_by_tx_id = $2"
+                         " UNION SELECT tx_id FROM utxos WHERE wallet_id = $1 AND tx_id = $2",
+                         {wallet_, id}));
+      bool named = false;
+      while (TRY(rows.next()))
+        if (!going.contains(TRY(rows.get<std::uint64_t>(0)))) named = true;
+      stubs += named ? 1 : 0;
+    }
+    return stubs;
   }
 
  private:
-  struct Found {
-    std::uint64_t id = 0;
-    Hash256 hash{};
-    std::int64_t height = 0;
-    bool stub = false;
-  };
-
   Result<std::vector<Found>> find(std::string_view text, sql::Params params) {
     sql::Rows rows = TRY(sql_.query(text, params));
     std::vector<Found> found;
@@ -37,57 +123,26 @@ class Pruner {
       one.hash = TRY(rows.get<Hash256>(1));
       one.height = TRY(rows.get<std::optional<std::int64_t>>(2))
       .value_or(-1);
-      one.stub = TRY(rows.get<bool>(3));
+      one.index = TRY(rows.get<std::optional<std::int64_t>>(3))
+      .value_or(-1);
+      one.stub = TRY(rows.get<bool>(4));
       found.push_back(one);
-    }
-    if (found.size() > options_.limit) {
-      done_.more = true;
-      found.resize(options_.limit);
     }
     return found;
   }
 
-  Result<> prune_confirmed() {
-    const std::vector<Found> found =
-        TRY(find("SELECT t.id, t.tx_hash, t.block_height, t.is_stub FROM transactions t CROSS JOIN "
-                 "sync_state y"
-                 " WHERE t.wallet_id = $1 AND t.block_height IS NOT NULL"
-                 " AND (NOT t.is_stub OR EXISTS (SELECT 1 FROM utxos k"
-                 "   WHERE k.wallet_id = t.wallet_id AND k.tx_id = t.id))"
-                 " AND t.block_height <= y.tip_height - CAST($2 AS BIGINT)"
-                 " AND NOT EXISTS (SELECT 1 FROM utxos u LEFT JOIN transactions s"
-                 "   ON s.wallet_id = u.wallet_id AND s.id = u.spent_by_tx_id"
-                 "   WHERE u.wallet_id = t.wallet_id AND u.tx_id = t.id AND (s.block_height IS NULL"
-                 "     OR s.block_height > y.tip_height - CAST($2 AS BIGINT)))"
-                 " ORDER BY t.block_height, t.block_index, t.id LIMIT $3",
-                 {wallet_, window_, options_.limit + 1}));
-    for (const Found& tx : found) TRY(prune_one(tx));
-    // Nobody names them any more.
-    const std::int64_t unnamed = TRY(
-        sql_.execute("DELETE FROM transactions WHERE wallet_id = $1 AND is_stub AND NOT EXISTS ("
-                     " SELECT 1 FROM utxos u WHERE u.wallet_id = transactions.wallet_id"
-                     " AND u.spent_by_tx_id = transactions.id)"
-                     " AND NOT EXISTS (SELECT 1 FROM utxos u"
-                     " WHERE u.wallet_id = transactions.wallet_id AND u.tx_id = transactions.id)",
-                     {wallet_}));
-    (void)unnamed;
-    const auto stubs = TRY(sql_.value<std::uint64_t>(
-        "SELECT count(*) FROM transactions WHERE wallet_id = $1 AND is_stub", {wallet_}));
-    done_.stubs = stubs.value_or(0);
-    return {};
-  }
-
-  Result<> prune_one(const Found& tx) {
+  Result<> prune_one(const Found& tx, std::vector<std::uint64_t>& stubs, Pruned& done) {
     std::string outputs;
     std::uint64_t coins = 0, received = 0;
     {
       sql::Rows rows = TRY(
-          sql_.query("SELECT output_index, amount FROM utxos WHERE wallet_id = $1 AND tx_id = $2"
-                     " ORDER BY output_index",
+          sql_.query("SELECT output_index, amount, spent_by_tx_id FROM utxos WHERE wallet_id = $1"
+                     " AND tx_id = $2 ORDER BY output_index",
                      {wallet_, tx.id}));
       for (; TRY(rows.next()); ++coins) {
         outputs += fmt::format("{},", TRY(rows.get<std::uint32_t>(0)));
         received += TRY(rows.get<std::uint64_t>(1));
+        stubs.push_back(TRY(rows.get<std::uint64_t>(2)));
       }
     }
     const auto spent = TRY(sql_.value<std::uint64_t>(
@@ -119,37 +174,14 @@ class Pruner {
         sql_.execute("DELETE FROM tx_raw WHERE wallet_id = $1 AND tx_id = $2", {wallet_, tx.id}));
     (void)TRY(sql_.execute("UPDATE transactions SET is_stub = $3 WHERE wallet_id = $1 AND id = $2",
                            {wallet_, tx.id, true}));
-    done_.transactions += tx.stub ? 0 : 1;
-    done_.coins += coins;
-    return {};
-  }
-
-  // They never counted: no trace is needed, and if one is mined after all it is simply new.
-  Result<> prune_invalid() {
-    const std::vector<Found> found =
-        TRY(find("SELECT t.id, t.tx_hash, t.block_height, t.is_stub FROM transactions t WHERE "
-                 "t.wallet_id = $1"
-                 " AND t.block_height IS NULL AND t.status NOT IN ('pending', 'published')"
-                 " AND t.changed_at <= coffer_now() - CAST($2 AS BIGINT)"
-                 " AND NOT EXISTS (SELECT 1 FROM utxos u WHERE u.wallet_id = t.wallet_id"
-                 "   AND u.tx_id = t.id AND u.spent_by_tx_id IS NOT NULL) ORDER BY t.id LIMIT $3",
-                 {wallet_, *options_.invalid_older_than_ms, options_.limit + 1}));
-    for (const Found& tx : found) {
-      const std::int64_t coins = TRY(
-          sql_.execute("DELETE FROM utxos WHERE wallet_id = $1 AND tx_id = $2", {wallet_, tx.id}));
-      (void)TRY(sql_.execute("DELETE FROM transactions WHERE wallet_id = $1 AND id = $2",
-                             {wallet_, tx.id}));
-      done_.coins += static_cast<std::uint64_t>(coins);
-      ++done_.invalid;
-    }
+    done.transactions += tx.stub ? 0 : 1;
+    done.coins += coins;
     return {};
   }
 
   sql::Transaction& sql_;
   const WalletId wallet_;
   const std::uint64_t window_;
-  const PruneOptions& options_;
-  Pruned done_;
 };
 
 }  // namespace
@@ -159,18 +191,71 @@ Result<Pruned> Store::prune(WalletId wallet, const PruneOptions& options) {
     return fail(Code::kInvalidInput, "the limit is from 1 to 1000000, not {}", options.limit);
   if (options.invalid_older_than_ms.value_or(0) < 0)
     return fail(Code::kInvalidInput, "an age is not negative");
-  auto connection = TRY(database_.acquire(sql::Access::kWrite));
-  sql::Transaction sql = TRY(connection.begin());
-  TRY(share_writing(sql));
-  TRY(Ledger(sql, wallet).lock());
-  Pruned done = TRY(Pruner(sql, wallet, options_.prune_window, options).run());
-  // A dry run does all of it and forgets it: so it cannot promise anything else.
-  if (options.dry_run) {
-    sql.rollback();
-  } else {
-    TRY(sql.commit());
-  }
-  return done;
+  if (options.dry_run) return promise_prune(wallet, options);
+  Pruned sum;
+  const auto run = [&](bool confirmed) -> Result<> {
+    Found last;
+    for (std::size_t left = options.limit; left > 0;) {
+      const std::size_t count = std::min(left, options_.step);
+      std::vector<Found> found;
+      const auto step = database_.run_transaction(
+          [&](sql::Transaction& sql) -> Result<Pruned> {
+            TRY(share_writing(sql));
+            TRY(Ledger(sql, wallet).lock());
+            Pruner pruner(sql, wallet, options_.prune_window);
+            found = confirmed ? TRY(pruner.find_confirmed(last, count + 1))
+                        : TRY(pruner.find_invalid(last, count + 1, *options.invalid_older_than_ms));
+                        const std::span<const Found> going(found.data(),
+                                                           std::min(found.size(), count));
+                        Pruned done;
+                        TRY(confirmed ? pruner.prune_confirmed(going, done)
+                                      : pruner.prune_invalid(going, done));
+                        return done;
+          },
+          kWrite);
+      if (!step) return fail(Error(step.error()));
+      sum.transactions += step->transactions;
+      sum.invalid += step->invalid;
+      sum.coins += step->coins;
+      if (found.size() <= count) return {};
+      last = found[count - 1];
+      left -= count;
+    }
+    sum.more = true;
+    return {};
+  };
+  TRY(run(true));
+  if (options.invalid_older_than_ms) TRY(run(false));
+  auto connection = TRY(database_.acquire());
+  const auto stubs = TRY(connection.value<std::uint64_t>(
+      "SELECT count(*) FROM transactions WHERE wallet_id = $1 AND is_stub", {wallet}));
+  sum.stubs = stubs.value_or(0);
+  return sum;
+}
+
+Result<Pruned> Store::promise_prune(WalletId wallet, const PruneOptions& options) const {
+  return database_.run_transaction(
+      [&](sql::Transaction& sql) -> Result<Pruned> {
+        TRY(require_wallet(sql, wallet));
+        Pruner pruner(sql, wallet, options_.prune_window);
+        Pruned sum;
+        std::vector<Found> found = TRY(pruner.find_confirmed({}, options.limit + 1));
+        if (found.size() > options.limit) sum.more = true, found.pop_back();
+        std::unordered_set<std::uint64_t> going;
+        for (const Found& tx : found) {
+          going.insert(tx.id);
+          sum.transactions += tx.stub ? 0 : 1;
+          sum.coins += TRY(pruner.coins_of(tx));
+        }
+        sum.stubs = TRY(pruner.stubs_after(going));
+        if (!options.invalid_older_than_ms) return sum;
+        found = TRY(pruner.find_invalid({}, options.limit + 1, *options.invalid_older_than_ms));
+        if (found.size() > options.limit) sum.more = true, found.pop_back();
+        sum.invalid = found.size();
+        for (const Found& tx : found) sum.coins += TRY(pruner.coins_of(tx));
+        return sum;
+      },
+      kRead);
 }
 
 }  // namespace coffer::wallet

@@ -23,6 +23,9 @@ struct StoreOptions {
   std::uint32_t gap_limit = 20;  // of new wallets
   // A transaction goes when everything is this many blocks below the tip (X1).
   std::uint64_t prune_window = 288;
+  // Indexes of descriptors that an import adds, and transactions that a prune takes away, within
+  // one commit.
+  std::size_t step = 1'000;
 };
 
 // A filter for balance: everything, an account, or one script.
@@ -136,7 +139,9 @@ sql::MigrateOptions migrations(const chain::Network& network);
 
 // Thread-safe, and safe beside other processes with the same database. A name of a wallet, account
 // or script that is not there is kNotFound everywhere; besides the codes named here everything may
-// return those of sql::Session. Each writing call is one durable transaction.
+// return those of sql::Session. Each writing call is one durable transaction, but
+// import_descriptor, import_core and prune take one for each StoreOptions::step, and what is done
+// of them is valid by itself: the same call again does the rest.
 class Store {
  public:
   // Brings the schema up to date. The wallet knows Bitcoin's transactions only.
@@ -148,7 +153,7 @@ class Store {
   sql::Database& database() const { return database_; }
   const chain::Network& network() const { return network_; }
 
-  // ---- wallets and addresses (addresses.cpp) ----
+  // ---- wallets and addresses (imports.cpp, addresses.cpp) ----
   struct NewWallet {
     std::string name;
     std::uint64_t birthday_height = 0;
@@ -236,9 +241,8 @@ class Store {
                              const RecordOptions& options);
   Store(sql::Database& database, chain::Network network, StoreOptions options);
   Result<Recorded> change_pending(WalletId wallet, const Hash256& tx, TxStatus to);
-  Result<Imported> add_descriptors(sql::Transaction& sql, WalletId wallet,
-                                   std::span<const Descriptor> alternatives,
-                                   const ImportOptions& options);
+  // What prune() would do, without a turn to write.
+  Result<Pruned> promise_prune(WalletId wallet, const PruneOptions& options) const;
 
   sql::Database& database_;
   const chain::Network network_;
