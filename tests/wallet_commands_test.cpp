@@ -82,6 +82,33 @@ class WalletCommands : public testing::Test {
   std::uint8_t foreign_ = 0;
 };
 
+TEST_F(WalletCommands, StatusOfAStoppedDirectoryShowsTheWallets) {
+  const auto status = [&](bool as_json, const std::vector<std::string>& variables = {}) {
+    std::vector<std::string> arguments = {"status", "--data", data()};
+    if (as_json) arguments.push_back("--json");
+    const Finished end = run(arguments, variables);
+    EXPECT_EQ(end.exit_code, 0) << end.err;
+    return end.out;
+  };
+  ASSERT_EQ(run({"sync", "--to", "5", "--data", data()}).exit_code, 0);
+  ASSERT_EQ(wallet({"create", "shop"}).exit_code, 0);
+  const json::value shown = json::parse(status(true));
+  EXPECT_EQ(shown.at("wallet").at("wallets").to_number<std::uint64_t>(), 1u);
+  EXPECT_EQ(shown.at("wallet").at("tip_height").to_number<std::uint64_t>(), 5u);
+  EXPECT_EQ(str(shown.at("wallet"), "problem"), "");
+  const json::value& last = shown.at("consumers").as_array().back();
+  EXPECT_EQ(str(last, "name"), "wallet");
+  EXPECT_EQ(last.at("tip").at("number").to_number<std::uint64_t>(), 5u);
+  EXPECT_NE(status(false).find("wallets   1, at height 5\n"), std::string::npos) << status(false);
+  EXPECT_TRUE(json::parse(status(true, {"COFFER_WALLET_ENABLED=false"})).at("wallet").is_null());
+  // What cannot be read is said, and the rest is shown.
+  std::ofstream(data() + "/wallet.db", std::ios::trunc) << std::string(8192, 'x');
+  for (const char* log : {"/wallet.db-wal", "/wallet.db-shm"}) fs::remove(data() + log);
+  const json::value damaged = json::parse(status(true));
+  EXPECT_NE(str(damaged.at("wallet"), "problem"), "");
+  EXPECT_FALSE(damaged.at("tip").is_null());
+}
+
 TEST_F(WalletCommands, HelpListsEveryCommandWithExamples) {
   const Finished help = run({"wallet", "--help"});
   EXPECT_EQ(help.exit_code, 0);

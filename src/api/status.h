@@ -45,6 +45,12 @@ struct UtxoStatus {
   std::uint64_t missing_inputs = 0;        // since the process started
 };
 
+struct WalletStatus {
+  std::optional<std::uint64_t> wallets;     // nothing until they are counted
+  std::optional<std::uint64_t> tip_height;  // nothing at Origin
+  std::string problem;                      // why they cannot be read; empty otherwise
+};
+
 struct Status {
   std::string version;
   std::string chain;  // "bitcoin" or "cardano"
@@ -63,7 +69,8 @@ struct Status {
   std::vector<std::string> not_ready_because;
   std::vector<ConsumerStatus> consumers;
   TotalsStatus totals;
-  std::optional<UtxoStatus> utxo;  // nothing when it is off
+  std::optional<UtxoStatus> utxo;      // nothing when it is off
+  std::optional<WalletStatus> wallet;  // nothing when it is off, or has no database yet
   std::uint64_t mempool_transactions = 0;
   std::uint64_t disk_bytes = 0;
 };

@@ -61,6 +61,15 @@ void visit(Visitor& v, auto& utxo)
 }
 
 template <typename Visitor>
+void visit(Visitor& v, auto& wallet)
+  requires std::same_as<std::remove_cvref_t<decltype(wallet)>, WalletStatus>
+{
+  v("wallets", wallet.wallets);
+  v("tip_height", wallet.tip_height);
+  v("problem", wallet.problem);
+}
+
+template <typename Visitor>
 void visit(Visitor& v, auto& status)
   requires std::same_as<std::remove_cvref_t<decltype(status)>, Status>
 {
@@ -82,6 +91,7 @@ void visit(Visitor& v, auto& status)
   v("consumers", status.consumers);
   v("totals", status.totals);
   v("utxo", status.utxo);
+  v("wallet", status.wallet);
   v("mempool_transactions", status.mempool_transactions);
   v("disk_bytes", status.disk_bytes);
 }
@@ -186,6 +196,7 @@ struct SchemaWriter {
   void describe(const ConsumerStatus&) { refer("Consumer"); }
   void describe(const TotalsStatus&) { refer("Totals"); }
   void describe(const UtxoStatus&) { refer("UtxoStatus"); }
+  void describe(const WalletStatus&) { refer("WalletStatus"); }
   void refer(std::string_view schema) {
     out.raw(fmt::format(R"({{"$ref":"#/components/schemas/{}"}})", schema));
   }
@@ -242,6 +253,7 @@ void add_status_schemas(RouteTable& table) {
   table.add_schema("Consumer", schema_of<ConsumerStatus>());
   table.add_schema("Totals", schema_of<TotalsStatus>());
   table.add_schema("UtxoStatus", schema_of<UtxoStatus>());
+  table.add_schema("WalletStatus", schema_of<WalletStatus>());
   table.add_schema("Status", schema_of<Status>());
   table.add_schema(
       "Readiness",

@@ -63,6 +63,8 @@ class Node {
   Result<> open_stores();
   Result<> open_utxo(std::span<const chain::GenesisUtxo> genesis);
   Result<> open_wallet();
+  // What it says of the wallets; without a running feed, from their database as it is.
+  void add_wallet_status(api::Status& status, std::vector<bus::ConsumerInfo>& consumers) const;
   Result<> open_source();
   std::unique_ptr<feed::Source> open_devnet() const;
   // One more source, for who looks at old blocks.

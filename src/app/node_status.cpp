@@ -2,6 +2,8 @@
 #include "api/utxo_json.h"
 #include "app/node.h"
 #include "app/version.h"
+#include "app/wallet_setup.h"
+#include "wallet/glance.h"
 
 namespace coffer::app {
 namespace {
@@ -9,6 +11,19 @@ namespace {
 api::TipStatus tip_status(const chain::Network& network, const chainstate::HeaderInfo& info) {
   return {info.ordinal.value, info.number.value, info.slot.value,
           display(network.family, info.hash), info.time_unix_s};
+}
+
+std::optional<std::uint64_t> height_of(const bus::Position& position) {
+  if (position.at_origin) return std::nullopt;
+  return position.height() - 1;
+}
+
+// As they were left. Errors: kNotFound if there is no database yet.
+Result<wallet::Glance> stored_wallets(const Config& config, const chain::Network& network) {
+  sql::DatabaseOptions options = TRY(wallet_database(config));
+  options.create_if_missing = false;
+  const auto database = TRY(sql::Database::open(std::move(options)));
+  return wallet::glance(*database, network);
 }
 
 }  // namespace
@@ -51,6 +66,7 @@ api::Status Node::status() const {
       reader.name = "utxo";
       reader.position = stats->at;
     }
+  add_wallet_status(s, consumers);
   const auto tip = chain_->tip();
   if (tip) s.tip = tip_status(network_, *tip);
   if (follower_) {
@@ -93,6 +109,28 @@ api::Status Node::status() const {
   s.not_ready_because = not_ready(s);
   s.ready = s.not_ready_because.empty();
   return s;
+}
+
+void Node::add_wallet_status(api::Status& s, std::vector<bus::ConsumerInfo>& consumers) const {
+  if (wallet_) {
+    s.wallet.emplace().tip_height = height_of(wallet_->feed().position());
+    const auto counted = wallet_monitor_ ? wallet_monitor_->counted() : std::nullopt;
+    if (counted) s.wallet->wallets = counted->wallets;
+    return;
+  }
+  if (!options_.read_only || !has_wallet(config_)) return;
+  const auto seen = stored_wallets(config_, network_);
+  if (!seen && seen.error().code == Code::kNotFound) return;
+  s.wallet.emplace();
+  if (!seen) {
+    s.wallet->problem = seen.error().message;
+    return;
+  }
+  s.wallet->wallets = seen->wallets;
+  s.wallet->tip_height = height_of(seen->position);
+  bus::ConsumerInfo& reader = consumers.emplace_back();
+  reader.name = "wallet";
+  reader.position = seen->position;
 }
 
 void Node::add_utxo_status(api::Status& s) const {

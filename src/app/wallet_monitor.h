@@ -24,6 +24,12 @@ class WalletMonitor {
   WalletMonitor(const WalletMonitor&) = delete;
   WalletMonitor& operator=(const WalletMonitor&) = delete;
 
+  // The last count; nothing before the first. Thread-safe.
+  std::optional<wallet::StoreStats> counted() const {
+    std::lock_guard lock(mutex_);
+    return counted_;
+  }
+
  private:
   void collect(api::Metrics& metrics);
   void count();

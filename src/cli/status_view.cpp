@@ -16,6 +16,14 @@ std::string tip_text(const std::optional<api::TipStatus>& tip) {
   return tip ? fmt::format("{} {}", with_thousands(tip->number), tip->hash.substr(0, 16)) : "none";
 }
 
+std::string wallet_text(const api::WalletStatus& wallet) {
+  if (!wallet.problem.empty()) return wallet.problem;
+  const std::string where = wallet.tip_height
+                                ? fmt::format("at height {}", with_thousands(*wallet.tip_height))
+                                : "before the first block";
+  return wallet.wallets ? fmt::format("{}, {}", with_thousands(*wallet.wallets), where) : where;
+}
+
 }  // namespace
 
 std::string render_status(const api::Status& s, bool running, std::int64_t now_unix_ms) {
@@ -51,6 +59,7 @@ std::string render_status(const api::Status& s, bool running, std::int64_t now_u
   if (s.utxo)
     line("unspent", fmt::format("{} outputs, {} {}", with_thousands(s.utxo->unspent), s.utxo->coin,
                                 s.chain == "bitcoin" ? "satoshi" : "lovelace"));
+  if (s.wallet) line("wallets", wallet_text(*s.wallet));
   line("digest", s.totals.digest);
   out += "\n";
   Table table({{"consumer"}, {"state"}, {"tip"}, {"behind", Align::kRight}});
