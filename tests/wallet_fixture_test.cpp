@@ -57,6 +57,30 @@ TEST_P(WalletFixture, Version1) {
   EXPECT_TRUE((*store)->verify());
 }
 
+TEST_P(WalletFixture, Version2) {
+  ASSERT_NO_FATAL_FAILURE(load("v2"));
+  const chain::Network network = chain::find_network("bitcoin", "regtest").value();
+  auto store = Store::open(db(), network);
+  ASSERT_TRUE(store) << store.error().message;
+  const auto verified = (*store)->verify();
+  ASSERT_TRUE(verified) << verified.error().message;
+  EXPECT_EQ(verified->transactions, 7u);
+  const WalletId shop = (*store)->find("shop").value().id;
+  EXPECT_EQ((*store)->balance(shop)->confirmed, 93'000u);
+  EXPECT_EQ((*store)->stats()->pruned, 2u);
+  auto connection = db().acquire();
+  ASSERT_TRUE(connection) << connection.error().message;
+  // What was pruned with its one coin, and the one whose block is a person's word.
+  const auto outputs = connection->value<std::string>(
+      "SELECT max(outputs) FROM pruned_transactions WHERE older_addresses = 0");
+  ASSERT_TRUE(outputs) << outputs.error().message;
+  EXPECT_EQ(outputs->value_or(""), ",1,");
+  const auto told =
+      connection->value<std::int64_t>("SELECT block_height FROM transactions WHERE is_told");
+  ASSERT_TRUE(told) << told.error().message;
+  EXPECT_EQ(told->value_or(0), 105);
+}
+
 INSTANTIATE_TEST_SUITE_P(Every, WalletFixture,
                          testing::Values(sql::test::Engine::kSqlite, sql::test::Engine::kPostgres),
                          sql::test::engine_name);
