@@ -1,5 +1,7 @@
 // Lists of coins. Unspent ones come from partial indexes, so spent history costs nothing; a page
 // looks at a bounded number of rows (E11) and may be short then, with a cursor to go on.
+#include <map>
+
 #include "wallet/addresses_impl.h"
 #include "wallet/store_impl.h"
 

@@ -1,4 +1,6 @@
 // Blocks into wallets and out of them again.
+#include <map>
+
 #include "wallet/addresses_impl.h"
 #include "wallet/feed.h"
 #include "wallet/store_impl.h"
