@@ -203,14 +203,17 @@ Result<Pruned> Store::prune(WalletId wallet, const PruneOptions& options) {
             TRY(share_writing(sql));
             TRY(Ledger(sql, wallet).lock());
             Pruner pruner(sql, wallet, options_.prune_window);
-            found = confirmed ? TRY(pruner.find_confirmed(last, count + 1))
-                        : TRY(pruner.find_invalid(last, count + 1, *options.invalid_older_than_ms));
-                        const std::span<const Found> going(found.data(),
-                                                           std::min(found.size(), count));
-                        Pruned done;
-                        TRY(confirmed ? pruner.prune_confirmed(going, done)
-                                      : pruner.prune_invalid(going, done));
-                        return done;
+            if (confirmed)
+              found = TRY(pruner.find_confirmed(last, count + 1));
+            else
+              found = TRY(pruner.find_invalid(last, count + 1, *options.invalid_older_than_ms));
+            const std::span<const Found> going(found.data(), std::min(found.size(), count));
+            Pruned done;
+            if (confirmed)
+              TRY(pruner.prune_confirmed(going, done));
+            else
+              TRY(pruner.prune_invalid(going, done));
+            return done;
           },
           kWrite);
       if (!step) return fail(Error(step.error()));
