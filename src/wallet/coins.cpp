@@ -118,10 +118,11 @@ Result<After> parse_cursor(CoinOrder order, std::string_view text) {
   return After{static_cast<std::uint64_t>(*amount), static_cast<std::uint64_t>(*id)};
 }
 
-// Which coins, in which order: $1 wallet, $2 limit, then the rest.
-std::string coin_sql(const CoinQuery& query, bool history, bool has_address, bool goes_on) {
+// Which coins, in which order: $1 wallet, then the rest.
+std::string coin_sql(const CoinQuery& query, bool history, bool has_address, bool goes_on,
+                     std::size_t rows) {
   std::string where = " WHERE c.wallet_id = $1";
-  int next = 3;
+  int next = 2;
   if (!history) where += " AND c.spent_by_tx_id IS NULL";
   if (has_address) where += fmt::format(" AND c.address_id = ${}", next++);
   const std::string_view sign = descends(query.order) ? "<" : ">";
@@ -135,7 +136,7 @@ std::string coin_sql(const CoinQuery& query, bool history, bool has_address, boo
     if (goes_on) where += fmt::format(" AND c.id {} ${}", sign, next);
     where += fmt::format(" ORDER BY c.id{}", direction);
   }
-  return fmt::format("SELECT {}{}{} LIMIT $2", kColumns, kTables, where);
+  return fmt::format("SELECT {}{}{} LIMIT {}", kColumns, kTables, where, rows);
 }
 
 struct Look {
@@ -146,7 +147,7 @@ struct Look {
 };
 Result<std::vector<Read>> read_coins(sql::Transaction& sql, const CoinQuery& query,
                                      const Filter& filter, const Look& look) {
-  std::vector<sql::Param> params = {look.wallet, look.rows};
+  std::vector<sql::Param> params = {look.wallet};
   if (look.address) params.emplace_back(*look.address);
   if (by_amount(query.order)) {
     if (query.min_amount) params.emplace_back(*query.min_amount);
@@ -154,9 +155,9 @@ Result<std::vector<Read>> read_coins(sql::Transaction& sql, const CoinQuery& que
     if (look.after) params.emplace_back(look.after->amount);
   }
   if (look.after) params.emplace_back(look.after->id);
-  sql::Rows rows = TRY(sql.query(
-      coin_sql(query, filter.walks_history(), look.address.has_value(), look.after.has_value()),
-      params));
+  sql::Rows rows = TRY(sql.query(coin_sql(query, filter.walks_history(), look.address.has_value(),
+                                          look.after.has_value(), look.rows),
+                                 params));
   std::vector<Read> read;
   while (TRY(rows.next())) read.push_back(TRY(read_coin(rows)));
   return read;
@@ -204,7 +205,7 @@ Result<Page<Coin>> Store::coins(WalletId wallet, const CoinQuery& query) const {
         // Without filters the first look is enough; with them it goes on in larger steps.
         std::size_t look = query.page.count + 1;
         for (std::size_t examined = 0;;) {
-          look = std::min(look, kMaxExamined - examined);
+          look = rows_to_read(std::min(look, kMaxExamined - examined));
           const std::vector<Read> rows =
               TRY(read_coins(sql, query, filter, {wallet, look, address, at}));
           for (const Read& read : rows) {
@@ -219,7 +220,7 @@ Result<Page<Coin>> Store::coins(WalletId wallet, const CoinQuery& query) const {
           }
           examined += rows.size();
           if (rows.size() < look) return page;
-          if (examined == kMaxExamined) {
+          if (examined >= kMaxExamined) {
             page.cursor = make_cursor(query.order, *at);
             return page;
           }

@@ -167,7 +167,7 @@ class Walk {
     if (after && after->confirmed != confirmed) after.reset();
     std::size_t look = query_.page.count + 1;
     for (std::size_t examined = 0;;) {
-      look = std::min(look, kMaxExamined - examined);
+      look = rows_to_read(std::min(look, kMaxExamined - examined));
       std::vector<Read> rows = TRY(read_rows(confirmed, after, look));
       for (Read& read : rows) {
         if (found_.size() == query_.page.count) return true;
@@ -179,7 +179,7 @@ class Walk {
       }
       examined += rows.size();
       if (rows.size() < look) return false;
-      if (examined == kMaxExamined) return true;
+      if (examined >= kMaxExamined) return true;
       look = std::min<std::size_t>(4 * look, 2'000);
     }
   }
@@ -196,18 +196,18 @@ class Walk {
                                       std::size_t limit) {
     std::string where = confirmed ? " WHERE t.wallet_id = $1 AND t.block_height IS NOT NULL"
                                   : " WHERE t.wallet_id = $1 AND t.block_height IS NULL";
-    std::vector<sql::Param> params = {wallet_, limit};
+    std::vector<sql::Param> params = {wallet_};
     if (after && confirmed) {
-      where += " AND (t.block_height, t.block_index, t.id) < ($3, $4, $5)";
+      where += " AND (t.block_height, t.block_index, t.id) < ($2, $3, $4)";
       params.insert(params.end(), {after->height, after->index, after->id});
     } else if (after) {
-      where += " AND t.id < $3";
+      where += " AND t.id < $2";
       params.emplace_back(after->id);
     }
     where += confirmed ? " ORDER BY t.block_height DESC, t.block_index DESC, t.id DESC"
                        : " ORDER BY t.id DESC";
-    sql::Rows rows =
-        TRY(sql_.query(fmt::format("SELECT {}{}{} LIMIT $2", kColumns, kTables, where), params));
+    sql::Rows rows = TRY(
+        sql_.query(fmt::format("SELECT {}{}{} LIMIT {}", kColumns, kTables, where, limit), params));
     std::vector<Read> read;
     while (TRY(rows.next())) read.push_back(TRY(read_entry(rows)));
     return read;

@@ -49,6 +49,12 @@ std::unexpected<Error> bad_cursor() {
   return fail(Code::kInvalidInput, "cursor: not one that was given out for this question");
 }
 
+std::size_t rows_to_read(std::size_t wanted) {
+  for (const std::size_t rows : {2u, 11u, 26u, 51u, 101u, 251u, 501u, 1'001u})
+    if (wanted <= rows) return rows;
+  return std::max<std::size_t>(wanted, 2'000);
+}
+
 Result<> check_page(const PageOptions& page) {
   if (page.count >= 1 && page.count <= kMaxPage) return {};
   return fail(Code::kInvalidInput, "count: from 1 to {}, not {}", kMaxPage, page.count);

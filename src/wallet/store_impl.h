@@ -17,6 +17,9 @@ struct Store::Counters {
 inline constexpr sql::TransactionOptions kWrite = {.idempotent = true};
 inline constexpr sql::TransactionOptions kRead = {.access = sql::Access::kRead};
 
+// The number of rows to ask for, at least `wanted`: one of a few, because it stands in the text of
+// the statement. PostgreSQL plans a statement anew each time if a parameter says how many rows.
+std::size_t rows_to_read(std::size_t wanted);
 // Errors: kInvalidInput for a count of 0 or above kMaxPage.
 Result<> check_page(const PageOptions& page);
 // Cursors of pages that go by one number. Errors: kInvalidInput.
