@@ -1,31 +1,10 @@
 // Manual pruning (W6) by the rule of safe deletion (X1).
-#include "wallet_story.h"
+#include "wallet_prune_story.h"
 
 namespace coffer::wallet::test {
 namespace {
 
-class Prune : public Story {
- protected:
-  Pruned prune(const PruneOptions& options = {}) {
-    const auto done = store().prune(alice_, options);
-    ok(done);
-    return done.value_or(Pruned{});
-  }
-  std::int64_t summary(std::string_view column) {
-    return number(fmt::format("SELECT coalesce((SELECT {} FROM pruned_summary), 0)", column));
-  }
-  // Received minus spent, of what is kept and what is pruned.
-  std::int64_t totals() {
-    return number(
-               "SELECT CAST(coalesce(sum(u.amount), 0) AS BIGINT) FROM utxos u JOIN transactions t"
-               " ON t.wallet_id = u.wallet_id AND t.id = u.tx_id WHERE t.status = 'published'") -
-           number(
-               "SELECT CAST(coalesce(sum(i.amount), 0) AS BIGINT) FROM tx_inputs i"
-               " JOIN transactions t ON t.wallet_id = i.wallet_id AND t.id = i.tx_id"
-               " WHERE t.status = 'published'") +
-           summary("received") - summary("spent");
-  }
-};
+using Prune = PruneStory;
 COFFER_ON_BOTH_ENGINES(Prune);
 
 TEST_P(Prune, X1_ATransactionGoesWhenAllItsSpendersAre288BlocksDeep) {

@@ -1,13 +1,12 @@
 // Addresses that are imported after the transactions that paid to them were pruned: a rescan finds
 // their coins, and nothing that was spent comes back.
-#include "wallet_story.h"
+#include "wallet_prune_story.h"
 
 namespace coffer::wallet::test {
 namespace {
 
-class PrunedBefore : public Story {
+class PrunedBefore : public PruneStory {
  protected:
-  void prune() { ok(store().prune(alice_, {})); }
   // Every block again, from the first: how many transactions changed.
   std::uint64_t rescan() {
     std::uint64_t changed = 0;
@@ -22,20 +21,6 @@ class PrunedBefore : public Story {
     const std::string before = everything();
     EXPECT_EQ(rescan(), 0u);
     EXPECT_EQ(everything(), before);
-  }
-  std::int64_t summary(std::string_view column) {
-    return number(fmt::format("SELECT coalesce((SELECT {} FROM pruned_summary), 0)", column));
-  }
-  // Received minus spent, of what is kept and what is pruned: the balance, once all is confirmed.
-  std::int64_t totals() {
-    return number(
-               "SELECT CAST(coalesce(sum(u.amount), 0) AS BIGINT) FROM utxos u JOIN transactions t"
-               " ON t.wallet_id = u.wallet_id AND t.id = u.tx_id WHERE t.status = 'published'") -
-           number(
-               "SELECT CAST(coalesce(sum(i.amount), 0) AS BIGINT) FROM tx_inputs i"
-               " JOIN transactions t ON t.wallet_id = i.wallet_id AND t.id = i.tx_id"
-               " WHERE t.status = 'published'") +
-           summary("received") - summary("spent");
   }
 };
 COFFER_ON_BOTH_ENGINES(PrunedBefore);
