@@ -70,7 +70,11 @@ class Cost : public Story {
   std::int64_t counted() {
     auto connection = engine_->database().acquire();
     ok(connection);
-    if (is_sqlite()) return connection->vm_steps();
+    if (is_sqlite()) {
+      const auto writer = engine_->database().acquire(sql::Access::kWrite);
+      ok(writer);
+      return connection->vm_steps() + writer->vm_steps();
+    }
     ok(connection->query("SELECT pg_stat_force_next_flush()"));
     ok(connection->query("SELECT pg_stat_clear_snapshot()"));
     const auto pages = connection->value<std::int64_t>(
@@ -120,6 +124,29 @@ TEST_P(Cost, W9_TenTimesTheHistoryCostsAtMostATenthMore) {
   // A writer goes down the indexes, which grow a level now and then.
   EXPECT_GT(seen[0], 0);
   EXPECT_LE(seen[1], seen[0] + seen[0] / 3);
+}
+
+// A line of the summary that is changed once a coin costs PostgreSQL the square of the coins.
+TEST_P(Cost, W11_ARollbackCostsEachCoinTheSame) {
+  const auto changed_lines = [&] {
+    return is_sqlite() ? 0
+                       : number("SELECT n_tup_upd + n_tup_ins FROM pg_stat_user_tables"
+                                " WHERE relname = 'balance_summary'");
+  };
+  std::int64_t cost[2] = {};
+  for (const std::size_t size : {0u, 1u}) {
+    (void)make_world(2'000, 200);
+    const std::int64_t before = counted(), lines_before = changed_lines();
+    (void)roll_back(size == 0 ? 20 : 160);
+    cost[size] = counted() - before;
+    // The confirmed and the unconfirmed of the account, and of its one address.
+    EXPECT_LE(changed_lines() - lines_before, 4);
+    EXPECT_EQ(number("SELECT coins FROM balance_summary WHERE address_id = 0"
+                     " AND kind = 'unconfirmed'"),
+              size == 0 ? 200 : 1'600);
+  }
+  EXPECT_GT(cost[0], 0);
+  EXPECT_LE(cost[1], cost[0] * 8 * 5 / 4);
 }
 
 // A plan is bad if it walks through a whole table, or a whole wallet, to find what it needs.

@@ -81,6 +81,20 @@ TEST_P(WalletFixture, Version2) {
   EXPECT_EQ(told->value_or(0), 105);
 }
 
+TEST_P(WalletFixture, Version3) {
+  ASSERT_NO_FATAL_FAILURE(load("v3"));
+  const chain::Network network = chain::find_network("bitcoin", "regtest").value();
+  auto store = Store::open(db(), network);
+  ASSERT_TRUE(store) << store.error().message;
+  const auto verified = (*store)->verify();
+  ASSERT_TRUE(verified) << verified.error().message;
+  EXPECT_EQ(verified->transactions, 7u);
+  const WalletId shop = (*store)->find("shop").value().id;
+  const Balance balance = (*store)->balance(shop).value();
+  EXPECT_EQ(balance.confirmed, 163'000u);
+  EXPECT_EQ(balance.locked, 0u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Every, WalletFixture,
                          testing::Values(sql::test::Engine::kSqlite, sql::test::Engine::kPostgres),
                          sql::test::engine_name);
