@@ -9,6 +9,7 @@
 
 #include "base/temp_dir.h"
 #include "process.h"
+#include "small_disk.h"
 
 namespace coffer {
 namespace {
@@ -202,28 +203,23 @@ TEST_F(Commands, RebuildFillsAConsumerAgain) {
 }
 
 TEST_F(Commands, DiskFullStopsClearlyAndGoesOnWithRoom) {
-  const std::string mount = data("small");
-  std::filesystem::create_directory(mount);
-  if (::geteuid() != 0 ||
-      ::system(("mount -t tmpfs -o size=64m tmpfs " + mount + " 2>/dev/null").c_str()) != 0)
-    GTEST_SKIP() << "mounting a small file system needs root";
-  const std::string filler = mount + "/filler";
+  test::SmallDisk disk(64);
+  COFFER_REQUIRE_MOUNTED_OR_SKIP(disk);
   // Room for the database to open but not for its blocks.
-  ASSERT_EQ(::system(("head -c 65000000 /dev/zero > " + filler).c_str()), 0);
+  ASSERT_TRUE(disk.fill(65'000'000));
   auto big = [&] {
-    return run({"sync", "--to", "1000", "--data", mount + "/data", "--devnet-txs-per-block", "40",
+    return run({"sync", "--to", "1000", "--data", disk.path() + "/data", "--devnet-txs-per-block", "40",
                 "--log-level", "off"});
   };
   const Finished full = big();
   EXPECT_EQ(full.exit_code, 3) << full.err;
   EXPECT_NE(full.err.find("space"), std::string::npos) << full.err;
-  std::filesystem::remove(filler);
+  ASSERT_TRUE(disk.free());
   const Finished again = big();
   EXPECT_EQ(again.exit_code, 0) << again.err;
   const Finished fresh = run({"sync", "--to", "1000", "--data", data(), "--devnet-txs-per-block",
                               "40", "--log-level", "off"});
   EXPECT_EQ(again.out.substr(again.out.find("digest")), fresh.out.substr(fresh.out.find("digest")));
-  ASSERT_EQ(::system(("umount " + mount).c_str()), 0);
 }
 
 }  // namespace

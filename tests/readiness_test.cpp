@@ -9,6 +9,7 @@
 #include "base/temp_dir.h"
 #include "http/client.h"
 #include "process.h"
+#include "small_disk.h"
 #include "sql/test_postgres.h"
 
 namespace coffer {
@@ -67,6 +68,37 @@ class Readiness : public testing::Test {
     return consumer("totals").at("tip").at("number").to_number<std::uint64_t>();
   }
 
+  // Far longer than it tries again at once. What /health/ready says then.
+  std::string wait_until_the_wallet_waits() {
+    std::string body;
+    while (body.find("wallet waits") == std::string::npos &&
+           body.find("wallet halted") == std::string::npos && server_->running())
+      body = wait_for_status(503);
+    EXPECT_NE(body.find("wallet waits"), std::string::npos) << body;
+    return body;
+  }
+  void expect_that_the_others_go_on() {
+    const std::uint64_t totals = height_of_totals();
+    while (height_of_totals() < totals + 20 && server_->running()) {
+    }
+  }
+  // It gets all that it missed, and stops in peace.
+  void expect_that_the_wallet_goes_on() {
+    wait_for_status(200);
+    const std::uint64_t there = height_of_totals();
+    const auto wallet = [&] {
+      const json::object info = consumer("wallet");
+      EXPECT_NE(info.at("state").as_string(), "halted") << info;
+      return info.at("tip").at("number").to_number<std::uint64_t>();
+    };
+    while (wallet() < there && server_->running()) {
+    }
+    server_->kill(SIGTERM);
+    const auto end = server_->wait();
+    ASSERT_TRUE(end);
+    EXPECT_EQ(end->exit_code, 0) << end->err;
+  }
+
   TempDir dir_;
   std::optional<test::Process> server_;
   std::string url_;
@@ -87,9 +119,7 @@ TEST_F(Readiness, AStoreThatCannotFollowIsNamedAndTheOthersGoOn) {
   EXPECT_NE(body.find("utxo"), std::string::npos) << body;
   EXPECT_NE(body.find("coffer utxo rebuild"), std::string::npos) << body;
   EXPECT_EQ(consumer("utxo").at("state").as_string(), "halted");
-  const std::uint64_t totals = height_of_totals();
-  while (height_of_totals() < totals + 20 && server_->running()) {
-  }
+  expect_that_the_others_go_on();
   EXPECT_NE(consumer("totals").at("state").as_string(), "halted");
   EXPECT_EQ(consumer("utxo").at("state").as_string(), "halted");
 }
@@ -102,33 +132,35 @@ TEST_F(Readiness, AWalletWhoseDatabaseIsAwayWaitsAndGoesOn) {
              "--devnet-reorg-every", "5", "--ready-max-behind", "1000000"}));
   wait_for_status(200);
   server.crash();
-  // Far longer than it tries again at once; all the while the others go on.
-  std::string body;
-  while (body.find("wallet waits") == std::string::npos && server_->running())
-    body = wait_for_status(503);
+  (void)wait_until_the_wallet_waits();
   EXPECT_EQ(consumer("wallet").at("state").as_string(), "waiting");
   http::ClientOptions signed_in;
   signed_in.headers = {{"Authorization", "Bearer " + read_token()}};
   const auto refused = http::get(url_ + "/api/v1/wallets", signed_in);
   ASSERT_TRUE(refused) << refused.error().message;
   EXPECT_EQ(refused->status, 503) << refused->content();
-  const std::uint64_t totals = height_of_totals();
-  while (height_of_totals() < totals + 20 && server_->running()) {
-  }
+  expect_that_the_others_go_on();
   server.start();
-  wait_for_status(200);
-  const std::uint64_t there = height_of_totals();
-  const auto wallet = [&] {
-    const json::object info = consumer("wallet");
-    EXPECT_NE(info.at("state").as_string(), "halted") << info;
-    return info.at("tip").at("number").to_number<std::uint64_t>();
-  };
-  while (wallet() < there && server_->running()) {
-  }
-  server_->kill(SIGTERM);
-  const auto end = server_->wait();
-  ASSERT_TRUE(end);
-  EXPECT_EQ(end->exit_code, 0) << end->err;
+  ASSERT_NO_FATAL_FAILURE(expect_that_the_wallet_goes_on());
+}
+
+TEST_F(Readiness, AWalletWhoseDiskIsFullWaitsAndGoesOn) {
+  test::SmallDisk disk(16);
+  COFFER_REQUIRE_MOUNTED_OR_SKIP(disk);
+  // Room for its tables, not for all that it writes ahead of them.
+  ASSERT_TRUE(disk.fill(14u << 20));
+  const std::string location = "sqlite:" + disk.path() + "/wallet.db";
+  ASSERT_NO_FATAL_FAILURE(start({"--chain", "bitcoin", "--wallet-database", location,
+                                 "--devnet-reorg-every", "5", "--ready-max-behind", "1000000"}));
+  const std::string body = wait_until_the_wallet_waits();
+  EXPECT_NE(body.find("free some space"), std::string::npos) << body;
+  expect_that_the_others_go_on();
+  ASSERT_TRUE(disk.free());
+  ASSERT_NO_FATAL_FAILURE(expect_that_the_wallet_goes_on());
+  const test::Finished verified =
+      test::run({"wallet", "verify", "--data", dir_.path().string(), "--chain", "bitcoin",
+                 "--network", "devnet", "--wallet-database", location});
+  EXPECT_EQ(verified.exit_code, 0) << verified.err;
 }
 
 }  // namespace

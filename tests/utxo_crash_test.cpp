@@ -11,6 +11,7 @@
 #include "base/temp_dir.h"
 #include "base/test_data.h"
 #include "process.h"
+#include "small_disk.h"
 
 namespace coffer {
 namespace {
@@ -158,11 +159,8 @@ TEST_P(UtxoCrash, KilledAtTheTipEndsAsOneThatWasNot) {
 // Room is taken away at a random moment and given back.
 TEST_P(UtxoCrash, AFullDiskStopsClearlyAndLosesNothing) {
   TempDir dir;
-  const std::string mount = (dir.path() / "small").string();
-  fs::create_directory(mount);
-  if (::geteuid() != 0 ||
-      ::system(("mount -t tmpfs -o size=256m tmpfs " + mount + " 2>/dev/null").c_str()) != 0)
-    GTEST_SKIP() << "mounting a small file system needs root";
+  test::SmallDisk disk(256);
+  COFFER_REQUIRE_MOUNTED_OR_SKIP(disk);
   const auto sync = [&](const std::string& data) {
     return test::run(Arguments{"sync", "--to", "600", "--devnet-txs-per-block", "40",
                                "--utxo-rollback-window", "100", "--utxo-prune-depth", "100"} +
@@ -173,29 +171,25 @@ TEST_P(UtxoCrash, AFullDiskStopsClearlyAndLosesNothing) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   Rng rng(seed);
-  const std::string data = mount + "/data", filler = mount + "/filler";
+  const std::string data = disk.path() + "/data";
   int stopped = 0;
   for (int round = 0; round < (test::long_run() ? 20 : 3); ++round) {
     fs::remove_all(data);
     const std::uint64_t room = rng.between(1u << 20, 12u << 20);
-    ASSERT_EQ(
-        ::system(fmt::format("head -c {} /dev/zero > {}", (256ull << 20) - room - 4096 * 16, filler)
-                     .c_str()),
-        0);
+    ASSERT_TRUE(disk.fill((256ull << 20) - room - 4096 * 16));
     const Finished full = sync(data);
     if (full.exit_code != 0) {
       ++stopped;
       EXPECT_EQ(full.exit_code, 3) << full.err;
       EXPECT_NE(full.err.find("space"), std::string::npos) << full.err;
     }
-    fs::remove(filler);
+    ASSERT_TRUE(disk.free());
     const Finished again = sync(data);
     ASSERT_EQ(again.exit_code, 0) << again.err;
     ASSERT_EQ(fingerprint(data, mmr()), fingerprint(dir.path() / "fresh", mmr()));
     ASSERT_NO_FATAL_FAILURE(expect_sound(data));
   }
   EXPECT_GT(stopped, 0);
-  ASSERT_EQ(::system(("umount " + mount).c_str()), 0);
 }
 
 }  // namespace

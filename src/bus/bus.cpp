@@ -236,8 +236,9 @@ void Bus::run(Lane& lane) {
     if (!result && lane.state == ConsumerState::kRunning) {
       lock.unlock();
       // Its data are whole when something around it failed: then nothing need be rebuilt.
-      const bool outside = result.error().code == Code::kUnavailable;
-      const bool waits = outside && result.error().retryable && lane.consumer->can_wait();
+      const Code code = result.error().code;
+      const bool outside = code == Code::kUnavailable || code == Code::kTimeout;
+      const bool waits = outside && lane.consumer->can_wait();
       stop_lane(lane, waits ? ConsumerState::kWaiting : ConsumerState::kHalted,
                 result.error().message,
                 waits     ? "it goes on by itself once that is there again"

@@ -220,16 +220,22 @@ TEST(Bus, StopEndsAWaitingConsumer) {
 }
 
 TEST(Bus, OnlyWhatIsAwayIsWaitedFor) {
-  Recorder remote("remote");
-  remote.waits = true;
-  remote.fail_times = 1;
-  remote.failure = Code::kCorrupt;
-  Bus bus;
-  bus.add(remote);
-  bus.start();
-  ASSERT_TRUE(bus.publish(toy_block(0)));
-  ASSERT_TRUE(bus.drain());
-  EXPECT_EQ(bus.consumers()[0].state, ConsumerState::kHalted);
+  const std::pair<Code, ConsumerState> cases[] = {{Code::kCorrupt, ConsumerState::kHalted},
+                                                  {Code::kConflict, ConsumerState::kHalted},
+                                                  {Code::kTimeout, ConsumerState::kWaiting},
+                                                  {Code::kUnavailable, ConsumerState::kWaiting}};
+  for (const auto& [code, state] : cases) {
+    Recorder remote("remote");
+    remote.waits = true;
+    remote.fail_times = 1;
+    remote.failure = code;
+    Bus bus({.retries = 0});
+    bus.add(remote);
+    bus.start();
+    ASSERT_TRUE(bus.publish(toy_block(0)));
+    ASSERT_TRUE(bus.drain());
+    EXPECT_EQ(bus.consumers()[0].state, state) << static_cast<int>(code);
+  }
 }
 
 TEST(Bus, ABlockThatDoesNotFollowHaltsTheConsumer) {

@@ -17,7 +17,8 @@ struct KeptBlock {
 
 // All calls but name(), position() and newest_kept() come from one thread, in order; the bus
 // filters replays, so each block extends the consumer's position. An error that is retryable is
-// tried again a few times; then one that can wait waits, and any other halts alone.
+// tried again a few times. Then one that can wait waits if something around it failed (kUnavailable,
+// kTimeout), and any other halts alone.
 class Consumer {
  public:
   virtual ~Consumer() = default;
@@ -37,7 +38,7 @@ class Consumer {
   // is known to have more), before a rollback, and at the end.
   virtual Result<> flush() { return {}; }
 
-  // Whether what it stands on may go away and come back by itself, as a database server does.
+  // Whether it can go on once what it stands on is there again: a database server, room on a disk.
   virtual bool can_wait() const { return false; }
   // Asked now and then while it waits: could it go on?
   virtual Result<> look_again() { return flush(); }

@@ -1,0 +1,144 @@
+// What the wallet does in steps, done by a process that is killed at any statement again and again,
+// and by two processes at once: in the end it is as if one had done it in peace.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "base/random.h"
+#include "sql/test_engines.h"
+#include "wallet/descriptor_test_util.h"
+#include "wallet_dump.h"
+#include "wallet_world.h"
+
+namespace coffer::wallet::test {
+namespace {
+
+constexpr std::uint32_t kPayments = 60;
+constexpr std::uint32_t kIndexes = 150;
+constexpr std::uint64_t kMostStatements = 100;  // that a process lives to see
+
+class WalletKills : public testing::TestWithParam<sql::test::Engine> {
+ protected:
+  using Hear = std::function<void(std::string_view)>;
+
+  void SetUp() override {
+    if (GetParam() == sql::test::Engine::kPostgres) COFFER_REQUIRE_POSTGRES_OR_SKIP();
+  }
+
+  // A database with a wallet: every payment is spent, far below the tip.
+  void make_database() {
+    auto* server = sql::test::PostgresServer::shared();
+    static int number = 0;
+    location_ = GetParam() == sql::test::Engine::kSqlite
+                    ? fmt::format("sqlite:{}/{}.db", dir_.path().string(), ++number)
+                    : server->location(server->fresh_database());
+    const auto engine = open();
+    wallet_ = engine->store().create({"shop"}).value().id;
+    ASSERT_TRUE(engine->store().import_script(wallet_, script(1), {}));
+    Hash256 prev{};
+    for (std::uint32_t height = 0; height < kPayments + 10; ++height) {
+      std::vector<MadeTx> txs;
+      if (height < kPayments) {
+        txs.push_back(make_tx({foreign(height)}, {{script(1), 1'000}}));
+        txs.push_back(make_tx({{txs[0].id, 0}}, {{script(9), 900}}));
+      }
+      const auto block = make_block(engine->network(), prev, height, txs, height);
+      prev = block->hash;
+      ASSERT_TRUE(engine->feed().on_block({Ordinal(height), block, false, 1}));
+    }
+    ASSERT_TRUE(engine->feed().flush());
+  }
+  std::unique_ptr<WalletEngine> open(Hear hear = {}) const {
+    sql::DatabaseOptions options;
+    options.location = location_;
+    options.on_statement = std::move(hear);
+    StoreOptions store_options;
+    store_options.prune_window = 3;
+    store_options.step = 7;
+    return std::make_unique<WalletEngine>("kills", options, store_options);
+  }
+  // All that takes steps.
+  static Result<> work(Store& store, WalletId wallet) {
+    ImportOptions import;
+    import.watch_to = kIndexes;
+    (void)TRY(store.import_descriptor(wallet, "wpkh(" + kTestnetKey + "/0/*)", import));
+    (void)TRY(store.prune(wallet, {}));
+    return {};
+  }
+  // In a process of its own, which hears its statements.
+  pid_t start(Hear hear) const {
+    const pid_t child = ::fork();
+    if (child != 0) return child;
+    const auto engine = open(std::move(hear));
+    const auto done = work(engine->store(), wallet_);
+    if (!done) fmt::print(stderr, "{}\n", done.error().message);
+    ::_exit(done ? 0 : 1);
+  }
+  // The tables, once they are sound.
+  std::string state() const {
+    const auto engine = open();
+    const auto verified = engine->store().verify();
+    EXPECT_TRUE(verified) << verified.error().message;
+    return dump_tables(engine->database());
+  }
+  static int end_of(pid_t child) {
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    return status;
+  }
+  std::string done_in_peace() {
+    make_database();
+    EXPECT_EQ(end_of(start({})), 0);
+    const auto engine = open();
+    EXPECT_EQ(engine->store().stats()->pruned, 2 * kPayments);
+    EXPECT_EQ(engine->store().stats()->addresses, 1 + kIndexes);
+    return state();
+  }
+
+ private:
+  const TempDir dir_;
+  std::string location_;
+  WalletId wallet_;
+};
+INSTANTIATE_TEST_SUITE_P(On, WalletKills,
+                         testing::Values(sql::test::Engine::kSqlite, sql::test::Engine::kPostgres),
+                         sql::test::engine_name);
+
+TEST_P(WalletKills, StepsThatAreKilledAgainAndAgain) {
+  const std::string expected = done_in_peace();
+  make_database();
+  const std::uint64_t seed = random_seed();
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  Rng rng(seed);
+  int killed = 0;
+  for (bool done = false; !done && !HasFailure();) {
+    // Opening takes statements of its own.
+    const std::uint64_t last = rng.between(1, kMostStatements);
+    std::uint64_t heard = 0;
+    const int end = end_of(start([&](std::string_view) {
+      if (++heard == last) ::kill(::getpid(), SIGKILL);
+    }));
+    done = WIFEXITED(end);
+    if (!done) ++killed;
+    EXPECT_TRUE(!done || end == 0);
+    (void)state();
+    ASSERT_LT(killed, 500);
+  }
+  EXPECT_GE(killed, 5);
+  EXPECT_EQ(state(), expected);
+}
+
+TEST_P(WalletKills, TwoAtOnceDoItOnce) {
+  const std::string expected = done_in_peace();
+  for (int round = 0; round < 5; ++round) {
+    make_database();
+    const pid_t one = start({}), other = start({});
+    EXPECT_EQ(end_of(one), 0);
+    EXPECT_EQ(end_of(other), 0);
+    EXPECT_EQ(state(), expected);
+  }
+}
+
+}  // namespace
+}  // namespace coffer::wallet::test
