@@ -11,19 +11,34 @@ namespace {
 constexpr std::size_t kMaxExamined = 10'000;
 
 constexpr std::string_view kColumns =
-    "c.id, c.tx_hash, c.output_index, c.amount, c.state, c.account_id, c.address_id,"
-    " d.script_pub_key, c.block_height, c.is_coinbase, c.spent_by_hash, l.external_lock_id,"
-    " l.expires_at, c.tip_height";
-constexpr std::string_view kTables =
-    " FROM coin_states c"
-    " JOIN addresses d ON d.wallet_id = c.wallet_id AND d.id = c.address_id"
-    " LEFT JOIN utxo_leases l ON l.wallet_id = c.wallet_id AND l.utxo_id = c.id"
+    "u.id, t.tx_hash, u.output_index, u.amount, t.status, u.account_id, u.address_id,"
+    " d.script_pub_key, t.block_height, t.is_coinbase, s.tx_hash, s.status, l.external_lock_id,"
+    " l.expires_at, y.tip_height, y.mature_height";
+// What a coin u is asked for besides.
+constexpr std::string_view kMore =
+    " JOIN transactions t ON t.wallet_id = u.wallet_id AND t.id = u.tx_id"
+    " JOIN addresses d ON d.wallet_id = u.wallet_id AND d.id = u.address_id"
+    " CROSS JOIN sync_state y"
+    " LEFT JOIN transactions s ON s.wallet_id = u.wallet_id AND s.id = u.spent_by_tx_id"
+    " LEFT JOIN utxo_leases l ON l.wallet_id = u.wallet_id AND l.utxo_id = u.id"
     "  AND l.expires_at > coffer_now()";
 
 struct Read {
   Coin coin;
   std::uint64_t account_id = 0;
 };
+
+// As the view coin_states has it, but without a look at the coin for each line of a page.
+CoinState state_of(TxStatus made, std::optional<TxStatus> spent, const Coin& coin,
+                   std::int64_t mature_height) {
+  if (made == TxStatus::kFailed || made == TxStatus::kReplaced) return CoinState::kDead;
+  if (made == TxStatus::kOrphaned) return CoinState::kOrphaned;
+  if (spent) return *spent == TxStatus::kPending ? CoinState::kLocked : CoinState::kSpent;
+  if (made == TxStatus::kPending) return CoinState::kPending;
+  if (!coin.height) return CoinState::kUnconfirmed;
+  const bool is_young = static_cast<std::int64_t>(*coin.height) > mature_height;
+  return coin.coinbase && is_young ? CoinState::kImmature : CoinState::kConfirmed;
+}
 
 Result<Read> read_coin(const sql::Rows& rows) {
   Read read;
@@ -32,18 +47,22 @@ Result<Read> read_coin(const sql::Rows& rows) {
   coin.outpoint.tx = TRY(rows.get<Hash256>(1));
   coin.outpoint.index = TRY(rows.get<std::uint32_t>(2));
   coin.amount = TRY(rows.get<Amount>(3));
-  coin.state = TRY(read_state(rows, 4));
+  const TxStatus made = TRY(read_status(rows, 4));
   read.account_id = TRY(rows.get<std::uint64_t>(5));
   coin.address_id = TRY(rows.get<std::uint64_t>(6));
   coin.script = TRY(rows.get<Bytes>(7));
   coin.height = TRY(rows.get<std::optional<std::uint64_t>>(8));
   coin.coinbase = TRY(rows.get<bool>(9));
   coin.spent_by = TRY(rows.get<std::optional<Hash256>>(10));
-  if (const auto lock = TRY(rows.get<std::optional<LockId>>(11))) {
-    const std::int64_t expires = TRY(rows.get<std::int64_t>(12));
+  std::optional<TxStatus> spent;
+  if (coin.spent_by) spent = TRY(read_status(rows, 11));
+  if (const auto lock = TRY(rows.get<std::optional<LockId>>(12))) {
+    const std::int64_t expires = TRY(rows.get<std::int64_t>(13));
     coin.lease = Lease{*lock, expires};
   }
-  const std::int64_t tip = TRY(rows.get<std::int64_t>(13));
+  const std::int64_t tip = TRY(rows.get<std::int64_t>(14));
+  const std::int64_t mature = TRY(rows.get<std::int64_t>(15));
+  coin.state = state_of(made, spent, coin, mature);
   if (coin.height && static_cast<std::int64_t>(*coin.height) <= tip)
     coin.confirmations = static_cast<std::uint64_t>(tip) - *coin.height + 1;
   return read;
@@ -118,25 +137,27 @@ Result<After> parse_cursor(CoinOrder order, std::string_view text) {
   return After{static_cast<std::uint64_t>(*amount), static_cast<std::uint64_t>(*id)};
 }
 
-// Which coins, in which order: $1 wallet, then the rest.
+// Which coins, in which order: $1 wallet, then the rest. They are chosen before anything else is
+// looked up: a plan that joins first may well read the whole wallet.
 std::string coin_sql(const CoinQuery& query, bool history, bool has_address, bool goes_on,
                      std::size_t rows) {
-  std::string where = " WHERE c.wallet_id = $1";
+  std::string where = " WHERE wallet_id = $1";
   int next = 2;
-  if (!history) where += " AND c.spent_by_tx_id IS NULL";
-  if (has_address) where += fmt::format(" AND c.address_id = ${}", next++);
+  if (!history) where += " AND spent_by_tx_id IS NULL";
+  if (has_address) where += fmt::format(" AND address_id = ${}", next++);
   const std::string_view sign = descends(query.order) ? "<" : ">";
   const std::string_view direction = descends(query.order) ? " DESC" : "";
   if (by_amount(query.order)) {
-    if (query.min_amount) where += fmt::format(" AND c.amount >= ${}", next++);
-    if (query.max_amount) where += fmt::format(" AND c.amount <= ${}", next++);
-    if (goes_on) where += fmt::format(" AND (c.amount, c.id) {} (${}, ${})", sign, next, next + 1);
-    where += fmt::format(" ORDER BY c.amount{0}, c.id{0}", direction);
+    if (query.min_amount) where += fmt::format(" AND amount >= ${}", next++);
+    if (query.max_amount) where += fmt::format(" AND amount <= ${}", next++);
+    if (goes_on) where += fmt::format(" AND (amount, id) {} (${}, ${})", sign, next, next + 1);
+    where += fmt::format(" ORDER BY amount{0}, id{0}", direction);
   } else {
-    if (goes_on) where += fmt::format(" AND c.id {} ${}", sign, next);
-    where += fmt::format(" ORDER BY c.id{}", direction);
+    if (goes_on) where += fmt::format(" AND id {} ${}", sign, next);
+    where += fmt::format(" ORDER BY id{}", direction);
   }
-  return fmt::format("SELECT {}{}{} LIMIT {}", kColumns, kTables, where, rows);
+  return fmt::format("SELECT {} FROM (SELECT * FROM utxos{} LIMIT {}) u{}", kColumns, where, rows,
+                     kMore);
 }
 
 struct Look {
@@ -160,6 +181,12 @@ Result<std::vector<Read>> read_coins(sql::Transaction& sql, const CoinQuery& que
                                  params));
   std::vector<Read> read;
   while (TRY(rows.next())) read.push_back(TRY(read_coin(rows)));
+  const auto key = [&](const Read& one) {
+    return std::pair(by_amount(query.order) ? one.coin.amount.value : 0, one.coin.id);
+  };
+  std::sort(read.begin(), read.end(), [&](const Read& a, const Read& b) {
+    return descends(query.order) ? key(b) < key(a) : key(a) < key(b);
+  });
   return read;
 }
 
@@ -234,8 +261,9 @@ Result<Coin> Store::coin(WalletId wallet, const chain::Outpoint& outpoint) const
   auto connection = TRY(database_.acquire());
   TRY(require_wallet(connection, wallet));
   sql::Rows rows = TRY(connection.query(
-      fmt::format("SELECT {}{} WHERE c.wallet_id = $1 AND c.tx_hash = $2 AND c.output_index = $3",
-                  kColumns, kTables),
+      fmt::format("SELECT {} FROM utxos u{} WHERE u.wallet_id = $1 AND t.tx_hash = $2"
+                  " AND u.output_index = $3",
+                  kColumns, kMore),
       {wallet, outpoint.tx, outpoint.index}));
   if (!TRY(rows.next()))
     return fail(Code::kNotFound, "this wallet has no coin {}", shown(outpoint));

@@ -1,0 +1,49 @@
+// Follows a node in a thread of its own: its blocks and its mempool go to a bus.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <thread>
+
+#include "app/follower.h"
+#include "bitcoin_node.h"
+#include "feed/rpc_source.h"
+#include "stores_fixture.h"
+
+namespace coffer::app::test {
+
+using coffer::test::kRegtest;
+
+class NodeFollower {
+ public:
+  NodeFollower(coffer::test::BitcoinNode& node, coffer::test::Stores& stores, bus::Bus& bus)
+      : bus_(bus),
+        source_(feed::RpcEndpoint::parse(node.url()).value(), kRegtest, system_clock(),
+                {.poll_ms = 10}),
+        follower_(source_, kRegtest, *stores.chain, bus,
+                  {.poll_ms = 50, .first_pause_ms = 10, .log_rollbacks = false}) {
+    bus_.start();
+    thread_ = std::thread([this] {
+      const Result<> done = follower_.run();
+      EXPECT_TRUE(done) << done.error().message;
+    });
+  }
+  NodeFollower(const NodeFollower&) = delete;
+  NodeFollower& operator=(const NodeFollower&) = delete;
+  ~NodeFollower() {
+    follower_.stop();
+    thread_.join();
+    bus_.stop();
+  }
+
+  feed::RpcSource& source() { return source_; }
+
+ private:
+  bus::Bus& bus_;
+  feed::RpcSource source_;
+  Follower follower_;
+  std::thread thread_;
+};
+
+}  // namespace coffer::app::test
