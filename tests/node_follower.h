@@ -1,4 +1,4 @@
-// Follows a node in a thread of its own: its blocks and its mempool go to a bus.
+// Follows a node in a thread of its own until its end: blocks and mempool go to a bus.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,16 +11,13 @@
 #include "feed/rpc_source.h"
 #include "stores_fixture.h"
 
-namespace coffer::app::test {
-
-using coffer::test::kRegtest;
+namespace coffer::test {
 
 class NodeFollower {
  public:
-  NodeFollower(coffer::test::BitcoinNode& node, coffer::test::Stores& stores, bus::Bus& bus)
+  NodeFollower(BitcoinNode& node, Stores& stores, bus::Bus& bus)
       : bus_(bus),
-        source_(feed::RpcEndpoint::parse(node.url()).value(), kRegtest, system_clock(),
-                {.poll_ms = 10}),
+        source_(feed::RpcEndpoint::parse(node.url()).value(), kRegtest, system_clock(), quick()),
         follower_(source_, kRegtest, *stores.chain, bus,
                   {.poll_ms = 50, .first_pause_ms = 10, .log_rollbacks = false}) {
     bus_.start();
@@ -34,16 +31,23 @@ class NodeFollower {
   ~NodeFollower() {
     follower_.stop();
     thread_.join();
+    EXPECT_TRUE(bus_.drain());
     bus_.stop();
   }
 
   feed::RpcSource& source() { return source_; }
 
  private:
+  static feed::RpcOptions quick() {
+    feed::RpcOptions options;
+    options.poll_ms = 10;
+    return options;
+  }
+
   bus::Bus& bus_;
   feed::RpcSource source_;
-  Follower follower_;
+  app::Follower follower_;
   std::thread thread_;
 };
 
-}  // namespace coffer::app::test
+}  // namespace coffer::test

@@ -1,13 +1,9 @@
 // A real Bitcoin node is followed through the whole flow: source, chain state, bus, consumers;
 // mining, mempool, replacement, and reorgs made with a second node.
 #include <condition_variable>
-#include <thread>
 
-#include "app/follower.h"
 #include "base/temp_dir.h"
-#include "bitcoin_node.h"
-#include "feed/rpc_source.h"
-#include "stores_fixture.h"
+#include "node_follower.h"
 
 namespace coffer::app {
 namespace {
@@ -94,30 +90,14 @@ class RpcFollow : public testing::Test {
     node_.start();
     other_.start();
     stores_.emplace(dir_.path(), kRegtest, 300);
-    feed::RpcOptions options;
-    options.poll_ms = 10;
-    source_.emplace(feed::RpcEndpoint::parse(node_.url()).value(), kRegtest, system_clock(),
-                    options);
     bus_.add(*stores_->totals);
     bus_.add(*stores_->events);
     bus_.add(recorder_);
-    bus_.start();
-    follower_.emplace(*source_, kRegtest, *stores_->chain, bus_,
-                      FollowerOptions{.poll_ms = 50, .first_pause_ms = 10, .log_rollbacks = false});
-    thread_ = std::thread([this] {
-      const Result<> done = follower_->run();
-      EXPECT_TRUE(done) << done.error().message;
-    });
-  }
-  void TearDown() override {
-    if (!thread_.joinable()) return;
-    follower_->stop();
-    thread_.join();
-    bus_.stop();
+    follower_.emplace(node_, *stores_, bus_);
   }
 
   void arrives(const feed::DevTxPtr& tx) {
-    ASSERT_EQ(source_->broadcast(tx->wire).value(), tx->id);
+    ASSERT_EQ(follower_->source().broadcast(tx->wire).value(), tx->id);
     const std::string id = test::printed(tx->id);
     ASSERT_TRUE(recorder_.eventually([&] { return recorder_.seen().contains(id); })) << id;
   }
@@ -142,11 +122,9 @@ class RpcFollow : public testing::Test {
   TempDir dir_;
   test::BitcoinNode node_, other_;
   std::optional<test::Stores> stores_;
-  std::optional<feed::RpcSource> source_;
   Recorder recorder_;
   bus::Bus bus_;
-  std::optional<Follower> follower_;
-  std::thread thread_;
+  std::optional<test::NodeFollower> follower_;
 };
 
 TEST_F(RpcFollow, MiningMempoolReplacementAndReorgsMadeWithASecondNode) {
@@ -167,7 +145,7 @@ TEST_F(RpcFollow, MiningMempoolReplacementAndReorgsMadeWithASecondNode) {
   // Replacement: this node takes no second transaction on a coin into its mempool, whatever the
   // fee; what replaces the first comes with a block, which also takes two of the others.
   const auto fast = test::payment(node_.coin_of(2), 50'000);
-  (void)source_->broadcast(fast->wire);
+  (void)follower_->source().broadcast(fast->wire);
   ASSERT_NO_FATAL_FAILURE(expect_same_as_node());
   EXPECT_EQ(recorder_.mempool().size(), 4u);
   ASSERT_NO_FATAL_FAILURE(node_.mine_on(branch, 110, 1, 0, {parent, child, fast}));
@@ -186,10 +164,7 @@ TEST_F(RpcFollow, MiningMempoolReplacementAndReorgsMadeWithASecondNode) {
     ASSERT_NO_FATAL_FAILURE(expect_same_as_node());
     EXPECT_EQ(recorder_.rollbacks(), ++reorgs);
   }
-  follower_->stop();
-  thread_.join();
-  EXPECT_TRUE(bus_.drain());
-  bus_.stop();
+  follower_.reset();
   EXPECT_TRUE(stores_->chain->verify());
   EXPECT_EQ(stores_->totals->position(), stores_->chain->position());
   EXPECT_EQ(stores_->events->position(), stores_->chain->position());

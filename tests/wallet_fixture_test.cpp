@@ -29,45 +29,45 @@ class WalletFixture : public sql::test::EngineTest {
     server->run_psql(fixture("wallet_" + version + "_postgres.sql"), name);
     options_.location = server->location(name);
   }
+  // Brings it up to date, and verifies it.
+  void open(const std::string& version, std::uint64_t transactions) {
+    ASSERT_NO_FATAL_FAILURE(load(version));
+    auto store = Store::open(db(), chain::find_network("bitcoin", "regtest").value());
+    ASSERT_TRUE(store) << store.error().message;
+    store_ = std::move(*store);
+    const auto verified = store_->verify();
+    ASSERT_TRUE(verified) << verified.error().message;
+    EXPECT_EQ(verified->transactions, transactions);
+    shop_ = store_->find("shop").value().id;
+  }
+
+  std::unique_ptr<Store> store_;
+  WalletId shop_;
 };
 
 TEST_P(WalletFixture, Version1) {
-  ASSERT_NO_FATAL_FAILURE(load("v1"));
-  const chain::Network network = chain::find_network("bitcoin", "regtest").value();
-  auto store = Store::open(db(), network);
-  ASSERT_TRUE(store) << store.error().message;
-  const auto verified = (*store)->verify();
-  ASSERT_TRUE(verified) << verified.error().message;
-  EXPECT_EQ(verified->transactions, 6u);
-  const WalletId shop = (*store)->find("shop").value().id;
-  const Balance balance = (*store)->balance(shop).value();
+  ASSERT_NO_FATAL_FAILURE(open("v1", 6));
+  const Balance balance = store_->balance(shop_).value();
   EXPECT_EQ(balance.confirmed, 90'000u);
   EXPECT_EQ(balance.unconfirmed, 48'000u);
   EXPECT_EQ(balance.locked, 70'000u);
-  EXPECT_EQ((*store)->descriptors(shop)->size(), 2u);
+  EXPECT_EQ(store_->descriptors(shop_)->size(), 2u);
   // It can be written to as well.
-  EXPECT_TRUE((*store)->new_address(shop, "default", false));
+  EXPECT_TRUE(store_->new_address(shop_, "default", false));
   HistoryQuery pending_only;
   pending_only.statuses = {TxStatus::kPending};
-  const auto pending = (*store)->history(shop, pending_only);
+  const auto pending = store_->history(shop_, pending_only);
   ASSERT_TRUE(pending);
   ASSERT_EQ(pending->items.size(), 1u);
-  EXPECT_TRUE((*store)->cancel(shop, pending->items.front().tx));
-  EXPECT_EQ((*store)->balance(shop)->confirmed, 160'000u);
-  EXPECT_TRUE((*store)->verify());
+  EXPECT_TRUE(store_->cancel(shop_, pending->items.front().tx));
+  EXPECT_EQ(store_->balance(shop_)->confirmed, 160'000u);
+  EXPECT_TRUE(store_->verify());
 }
 
 TEST_P(WalletFixture, Version2) {
-  ASSERT_NO_FATAL_FAILURE(load("v2"));
-  const chain::Network network = chain::find_network("bitcoin", "regtest").value();
-  auto store = Store::open(db(), network);
-  ASSERT_TRUE(store) << store.error().message;
-  const auto verified = (*store)->verify();
-  ASSERT_TRUE(verified) << verified.error().message;
-  EXPECT_EQ(verified->transactions, 7u);
-  const WalletId shop = (*store)->find("shop").value().id;
-  EXPECT_EQ((*store)->balance(shop)->confirmed, 93'000u);
-  EXPECT_EQ((*store)->stats()->pruned, 2u);
+  ASSERT_NO_FATAL_FAILURE(open("v2", 7));
+  EXPECT_EQ(store_->balance(shop_)->confirmed, 93'000u);
+  EXPECT_EQ(store_->stats()->pruned, 2u);
   auto connection = db().acquire();
   ASSERT_TRUE(connection) << connection.error().message;
   // What was pruned with its one coin, and the one whose block is a person's word.
@@ -82,15 +82,8 @@ TEST_P(WalletFixture, Version2) {
 }
 
 TEST_P(WalletFixture, Version3) {
-  ASSERT_NO_FATAL_FAILURE(load("v3"));
-  const chain::Network network = chain::find_network("bitcoin", "regtest").value();
-  auto store = Store::open(db(), network);
-  ASSERT_TRUE(store) << store.error().message;
-  const auto verified = (*store)->verify();
-  ASSERT_TRUE(verified) << verified.error().message;
-  EXPECT_EQ(verified->transactions, 7u);
-  const WalletId shop = (*store)->find("shop").value().id;
-  const Balance balance = (*store)->balance(shop).value();
+  ASSERT_NO_FATAL_FAILURE(open("v3", 7));
+  const Balance balance = store_->balance(shop_).value();
   EXPECT_EQ(balance.confirmed, 163'000u);
   EXPECT_EQ(balance.locked, 0u);
 }

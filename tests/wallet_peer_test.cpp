@@ -3,14 +3,11 @@
 #include <cmath>
 #include <thread>
 
-#include "app/follower.h"
 #include "base/temp_dir.h"
-#include "bitcoin_node.h"
 #include "chain/decode.h"
 #include "chain/script.h"
-#include "feed/rpc_source.h"
+#include "node_follower.h"
 #include "sql/test_engines.h"
-#include "stores_fixture.h"
 #include "wallet/feed.h"
 
 namespace coffer::app {
@@ -31,26 +28,7 @@ class WalletPeer : public sql::test::EngineTest {
     feed_ = wallet::Feed::open(*store_).value();
     wallet_ = store_->create({"shop"}).value().id;
     stores_.emplace(dir_.path() / "chain", kRegtest, 300);
-    feed::RpcOptions options;
-    options.poll_ms = 10;
-    source_.emplace(feed::RpcEndpoint::parse(node_.url()).value(), kRegtest, system_clock(),
-                    options);
     bus_.add(*feed_);
-  }
-  void follow() {
-    bus_.start();
-    follower_.emplace(*source_, kRegtest, *stores_->chain, bus_,
-                      FollowerOptions{.poll_ms = 50, .first_pause_ms = 10, .log_rollbacks = false});
-    thread_ = std::thread([this] {
-      const Result<> done = follower_->run();
-      EXPECT_TRUE(done) << done.error().message;
-    });
-  }
-  void TearDown() override {
-    if (!thread_.joinable()) return;
-    follower_->stop();
-    thread_.join();
-    bus_.stop();
   }
 
   // The outputs of a transaction that pay to the wallet are watched, and asked of the node.
@@ -130,10 +108,8 @@ class WalletPeer : public sql::test::EngineTest {
   std::unique_ptr<wallet::Feed> feed_;
   wallet::WalletId wallet_;
   std::set<chain::Outpoint> outputs_;
-  std::optional<feed::RpcSource> source_;
   bus::Bus bus_;
-  std::optional<Follower> follower_;
-  std::thread thread_;
+  std::optional<test::NodeFollower> follower_;
 };
 
 TEST_P(WalletPeer, PaysReplacesAndReorganises) {
@@ -146,14 +122,14 @@ TEST_P(WalletPeer, PaysReplacesAndReorganises) {
   const auto slow = test::payment(node_.coin_of(2), 1'000);
   const auto fast = test::payment(node_.coin_of(2), 50'000);
   for (const auto& tx : {parent, child, slow, fast}) ASSERT_NO_FATAL_FAILURE(owns(tx->wire));
-  follow();
+  follower_.emplace(node_, *stores_, bus_);
   ASSERT_NO_FATAL_FAILURE(expect_same("the first sync"));
 
-  ASSERT_TRUE(source_->broadcast(parent->wire));
+  ASSERT_TRUE(follower_->source().broadcast(parent->wire));
   ASSERT_NO_FATAL_FAILURE(expect_same("a payment"));
   EXPECT_GT(store_->balance(wallet_)->unconfirmed, 0u);
-  ASSERT_TRUE(source_->broadcast(child->wire));
-  ASSERT_TRUE(source_->broadcast(slow->wire));
+  ASSERT_TRUE(follower_->source().broadcast(child->wire));
+  ASSERT_TRUE(follower_->source().broadcast(slow->wire));
   ASSERT_NO_FATAL_FAILURE(expect_same("a payment of the payment, and another"));
   EXPECT_EQ(status(slow), wallet::TxStatus::kPublished);
 
