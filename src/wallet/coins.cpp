@@ -14,10 +14,11 @@ constexpr std::string_view kColumns =
     "u.id, t.tx_hash, u.output_index, u.amount, t.status, u.account_id, u.address_id,"
     " d.script_pub_key, t.block_height, t.is_coinbase, s.tx_hash, s.status, l.external_lock_id,"
     " l.expires_at, y.tip_height, y.mature_height";
-// What a coin u is asked for besides.
+// What a coin u is asked for besides. Its transaction and address are always there; LEFT tells that
+// to PostgreSQL, which otherwise expects few rows and walks through the wallet for each.
 constexpr std::string_view kMore =
-    " JOIN transactions t ON t.wallet_id = u.wallet_id AND t.id = u.tx_id"
-    " JOIN addresses d ON d.wallet_id = u.wallet_id AND d.id = u.address_id"
+    " LEFT JOIN transactions t ON t.wallet_id = u.wallet_id AND t.id = u.tx_id"
+    " LEFT JOIN addresses d ON d.wallet_id = u.wallet_id AND d.id = u.address_id"
     " CROSS JOIN sync_state y"
     " LEFT JOIN transactions s ON s.wallet_id = u.wallet_id AND s.id = u.spent_by_tx_id"
     " LEFT JOIN utxo_leases l ON l.wallet_id = u.wallet_id AND l.utxo_id = u.id"
@@ -138,7 +139,7 @@ Result<After> parse_cursor(CoinOrder order, std::string_view text) {
 }
 
 // Which coins, in which order: $1 wallet, then the rest. They are chosen before anything else is
-// looked up: a plan that joins first may well read the whole wallet.
+// looked up, so that no plan reads more of the wallet.
 std::string coin_sql(const CoinQuery& query, bool history, bool has_address, bool goes_on,
                      std::size_t rows) {
   std::string where = " WHERE wallet_id = $1";
