@@ -17,60 +17,73 @@ CREATE FUNCTION coin_kind(maker TEXT, spent_by BIGINT, spender TEXT) RETURNS TEX
          END
 $$;
 
--- Before and after are brought together by grouping and every table is asked by its keys: the plan is made once, perhaps for one row,
--- and must do for a hundred thousand.
+-- A wallet at a time, with every table asked for rows of that wallet only, so that a node of a cluster can do it by itself; and by keys,
+-- because the plans are made once, perhaps for one row, and must do for a hundred thousand.
 CREATE FUNCTION balance_of_transactions() RETURNS trigger LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+  changed RECORD;  -- of a wallet: its transactions, their standings before and after
+  moves RECORD;    -- what its lines of the summary gain or lose
+  lines BIGINT;
 BEGIN
-  WITH changed AS MATERIALIZED (
-    SELECT wallet_id, id, max(was) AS was, max(is_now) AS is_now
-      FROM (SELECT wallet_id, id, tx_standing(status, block_height) AS was, NULL AS is_now FROM old_rows
-            UNION ALL
-            SELECT wallet_id, id, NULL, tx_standing(status, block_height) FROM new_rows) sides
-     GROUP BY wallet_id, id
-    HAVING max(was) <> max(is_now)
-  ), touched AS (
-    -- the coins that it made, and those that it spends if it was or becomes pending
-    SELECT wallet_id, id, tx_id, spent_by_tx_id, account_id, address_id, amount, max(maker_was) AS maker_was,
-           max(maker_is) AS maker_is, max(spender_was) AS spender_was, max(spender_is) AS spender_is
-      FROM (SELECT made.*, c.was AS maker_was, c.is_now AS maker_is, NULL AS spender_was, NULL AS spender_is
-              FROM changed c
-             CROSS JOIN LATERAL (SELECT * FROM utxos u WHERE u.wallet_id = c.wallet_id AND u.tx_id = c.id OFFSET 0) made
-            UNION ALL
-            SELECT spent.*, NULL, NULL, c.was, c.is_now
-              FROM changed c
-             CROSS JOIN LATERAL (SELECT * FROM utxos u WHERE u.wallet_id = c.wallet_id AND u.spent_by_tx_id = c.id OFFSET 0) spent
-             WHERE 'pending' IN (c.was, c.is_now)) coins
-     GROUP BY wallet_id, id, tx_id, spent_by_tx_id, account_id, address_id, amount
-  ), moves AS (
-    SELECT u.wallet_id, u.account_id, line.address_id, side.kind, sum(side.sign) AS coins, sum(side.sign * u.amount) AS amount
-      FROM touched u
-      LEFT JOIN LATERAL (SELECT tx_standing(t.status, t.block_height) AS standing FROM transactions t
-                          WHERE t.wallet_id = u.wallet_id AND t.id = u.tx_id OFFSET 0) maker ON u.maker_was IS NULL
-      LEFT JOIN LATERAL (SELECT tx_standing(s.status, s.block_height) AS standing FROM transactions s
-                          WHERE s.wallet_id = u.wallet_id AND s.id = u.spent_by_tx_id OFFSET 0) spender ON u.spender_was IS NULL
-     CROSS JOIN LATERAL (VALUES
-           (-1, coin_kind(COALESCE(u.maker_was, maker.standing), u.spent_by_tx_id, COALESCE(u.spender_was, spender.standing))),
-           (1, coin_kind(COALESCE(u.maker_is, maker.standing), u.spent_by_tx_id, COALESCE(u.spender_is, spender.standing)))
-         ) side (sign, kind)
-     CROSS JOIN LATERAL (VALUES (0::BIGINT), (u.address_id)) line (address_id)
-     WHERE side.kind IS NOT NULL
-     GROUP BY u.wallet_id, u.account_id, line.address_id, side.kind
-    HAVING sum(side.sign) <> 0 OR sum(side.sign * u.amount) <> 0
-  ), known AS (
-    UPDATE balance_summary b SET coins = b.coins + m.coins, amount = b.amount + m.amount FROM moves m
-     WHERE b.wallet_id = m.wallet_id AND b.address_id = m.address_id AND b.account_id = m.account_id AND b.kind = m.kind
-    RETURNING b.wallet_id, b.account_id, b.address_id, b.kind
-  )
-  INSERT INTO balance_summary AS b (wallet_id, account_id, address_id, kind, coins, amount)
-    SELECT wallet_id, account_id, address_id, kind, sum(coins), sum(amount)
-      FROM (SELECT wallet_id, account_id, address_id, kind, coins, amount, FALSE AS is_known FROM moves
-            UNION ALL
-            SELECT wallet_id, account_id, address_id, kind, 0, 0, TRUE FROM known) lines
-     GROUP BY wallet_id, account_id, address_id, kind
-    HAVING NOT bool_or(is_known)
-    ON CONFLICT (wallet_id, address_id, account_id, kind)
-      DO UPDATE SET coins = b.coins + excluded.coins, amount = b.amount + excluded.amount;
+  FOR changed IN
+    SELECT wallet_id, array_agg(id) AS ids, array_agg(was) AS was, array_agg(is_now) AS is_now
+      FROM (SELECT wallet_id, id, max(was) AS was, max(is_now) AS is_now
+              FROM (SELECT wallet_id, id, tx_standing(status, block_height) AS was, NULL AS is_now FROM old_rows
+                    UNION ALL
+                    SELECT wallet_id, id, NULL, tx_standing(status, block_height) FROM new_rows) sides
+             GROUP BY wallet_id, id
+            HAVING max(was) <> max(is_now)) txs
+     GROUP BY wallet_id
+  LOOP
+    WITH txs AS MATERIALIZED (
+      SELECT * FROM unnest(changed.ids, changed.was, changed.is_now) AS tx (id, was, is_now)
+    ), touched AS (
+      -- the coins that they made, and those that they spend if they were or become pending
+      SELECT id, tx_id, spent_by_tx_id, account_id, address_id, amount, max(maker_was) AS maker_was,
+             max(maker_is) AS maker_is, max(spender_was) AS spender_was, max(spender_is) AS spender_is
+        FROM (SELECT made.*, tx.was AS maker_was, tx.is_now AS maker_is, NULL AS spender_was, NULL AS spender_is
+                FROM txs tx
+               CROSS JOIN LATERAL (SELECT * FROM utxos u WHERE u.wallet_id = changed.wallet_id AND u.tx_id = tx.id OFFSET 0) made
+              UNION ALL
+              SELECT spent.*, NULL, NULL, tx.was, tx.is_now
+                FROM txs tx
+               CROSS JOIN LATERAL (SELECT * FROM utxos u WHERE u.wallet_id = changed.wallet_id AND u.spent_by_tx_id = tx.id OFFSET 0) spent
+               WHERE 'pending' IN (tx.was, tx.is_now)) coins
+       GROUP BY id, tx_id, spent_by_tx_id, account_id, address_id, amount
+    ), sums AS (
+      SELECT u.account_id, line.address_id, side.kind, sum(side.sign) AS coins, sum(side.sign * u.amount) AS amount
+        FROM touched u
+        LEFT JOIN LATERAL (SELECT tx_standing(t.status, t.block_height) AS standing FROM transactions t
+                            WHERE t.wallet_id = changed.wallet_id AND t.id = u.tx_id OFFSET 0) maker ON u.maker_was IS NULL
+        LEFT JOIN LATERAL (SELECT tx_standing(s.status, s.block_height) AS standing FROM transactions s
+                            WHERE s.wallet_id = changed.wallet_id AND s.id = u.spent_by_tx_id OFFSET 0) spender ON u.spender_was IS NULL
+       CROSS JOIN LATERAL (VALUES
+             (-1, coin_kind(COALESCE(u.maker_was, maker.standing), u.spent_by_tx_id, COALESCE(u.spender_was, spender.standing))),
+             (1, coin_kind(COALESCE(u.maker_is, maker.standing), u.spent_by_tx_id, COALESCE(u.spender_is, spender.standing)))
+           ) side (sign, kind)
+       CROSS JOIN LATERAL (VALUES (0::BIGINT), (u.address_id)) line (address_id)
+       WHERE side.kind IS NOT NULL
+       GROUP BY u.account_id, line.address_id, side.kind
+      HAVING sum(side.sign) <> 0 OR sum(side.sign * u.amount) <> 0
+    )
+    SELECT array_agg(account_id) AS accounts, array_agg(address_id) AS addresses, array_agg(kind) AS kinds,
+           array_agg(coins::BIGINT) AS coins, array_agg(amount::BIGINT) AS amounts INTO moves FROM sums;
+    CONTINUE WHEN moves.accounts IS NULL;
+
+    UPDATE balance_summary b SET coins = b.coins + m.coins, amount = b.amount + m.amount
+      FROM unnest(moves.accounts, moves.addresses, moves.kinds, moves.coins, moves.amounts) AS m (account_id, address_id, kind, coins, amount)
+     WHERE b.wallet_id = changed.wallet_id AND b.address_id = m.address_id AND b.account_id = m.account_id AND b.kind = m.kind;
+    GET DIAGNOSTICS lines = ROW_COUNT;
+    CONTINUE WHEN lines = cardinality(moves.accounts);
+
+    INSERT INTO balance_summary (wallet_id, account_id, address_id, kind, coins, amount)
+      SELECT changed.wallet_id, m.account_id, m.address_id, m.kind, m.coins, m.amount
+        FROM unnest(moves.accounts, moves.addresses, moves.kinds, moves.coins, moves.amounts) AS m (account_id, address_id, kind, coins, amount)
+       WHERE NOT EXISTS (SELECT 1 FROM balance_summary b WHERE b.wallet_id = changed.wallet_id AND b.address_id = m.address_id
+                            AND b.account_id = m.account_id AND b.kind = m.kind);
+  END LOOP;
   RETURN NULL;
 END $$;
 CREATE TRIGGER trg_balance_of_transactions AFTER UPDATE ON transactions
