@@ -19,6 +19,15 @@ std::size_t weight(const Event& event) {
   return sizeof(Event);
 }
 
+namespace {
+
+// Something around the consumer failed: its data are whole, nothing need be rebuilt.
+bool is_outside(const Error& error) {
+  return error.code == Code::kUnavailable || error.code == Code::kTimeout;
+}
+
+}  // namespace
+
 struct Bus::Lane {
   Consumer* consumer = nullptr;
   std::thread thread;
@@ -34,7 +43,7 @@ struct Bus::Lane {
   std::chrono::steady_clock::time_point linger_until;  // other events do not put it off
   ConsumerState state = ConsumerState::kRunning;
   bool recovered = false;  // waiting, and could go on
-  int wait_ms = 0;         // until a waiting consumer is asked again
+  int wait_ms = 0;         // until it is asked again while it waits; 0 once it has got on
   std::string problem, repair;
 };
 
@@ -105,7 +114,6 @@ void Bus::stop_lane(Lane& lane, ConsumerState state, std::string problem, std::s
   std::lock_guard lock(lane.mutex);
   lane.state = state;
   lane.recovered = false;
-  lane.wait_ms = options_.first_wait_ms;
   lane.problem = std::move(problem);
   lane.repair = std::move(repair);
   lane.queue.clear();
@@ -177,15 +185,19 @@ void Bus::resume() {
 }
 
 void Bus::wait_in(Lane& lane, std::unique_lock<std::mutex>& lock) {
-  const bool ended = lane.changed.wait_for(lock, std::chrono::milliseconds(lane.wait_ms), [&] {
+  const int wait_ms = std::max(lane.wait_ms, options_.first_wait_ms);
+  const bool ended = lane.changed.wait_for(lock, std::chrono::milliseconds(wait_ms), [&] {
     return lane.closed || lane.state != ConsumerState::kWaiting;
   });
   if (ended) return;
-  lane.wait_ms = std::min(2 * lane.wait_ms, options_.longest_wait_ms);
+  lane.wait_ms = std::min(2 * wait_ms, options_.longest_wait_ms);
   lock.unlock();
   const Result<> there = lane.consumer->look_again();
+  if (!there && !is_outside(there.error()))
+    stop_lane(lane, ConsumerState::kHalted, there.error().message, lane.consumer->repair());
   lock.lock();
-  lane.recovered = there && lane.state == ConsumerState::kWaiting;
+  if (lane.state != ConsumerState::kWaiting) return;
+  lane.recovered = there.has_value();
   if (!there) lane.problem = there.error().message;
 }
 
@@ -228,6 +240,7 @@ void Bus::run(Lane& lane) {
       lock.lock();
       if (result && lane.queue.empty()) {
         lane.idle = true;
+        lane.wait_ms = 0;
         lane.changed.notify_all();
       } else if (result) {
         break;
@@ -235,9 +248,7 @@ void Bus::run(Lane& lane) {
     }
     if (!result && lane.state == ConsumerState::kRunning) {
       lock.unlock();
-      // Its data are whole when something around it failed: then nothing need be rebuilt.
-      const Code code = result.error().code;
-      const bool outside = code == Code::kUnavailable || code == Code::kTimeout;
+      const bool outside = is_outside(result.error());
       const bool waits = outside && lane.consumer->can_wait();
       stop_lane(lane, waits ? ConsumerState::kWaiting : ConsumerState::kHalted,
                 result.error().message,

@@ -33,7 +33,7 @@ struct BusOptions {
   std::size_t queue_bytes = 64u << 20;  // per consumer; one larger event still passes
   int retries = 5;                      // of a retryable error, doubling the pause each time
   int first_pause_ms = 50;
-  int first_wait_ms = 500;  // before a waiting consumer is asked again, doubling each time
+  int first_wait_ms = 500;  // before a waiting consumer is asked again, doubling until it gets on
   int longest_wait_ms = 10'000;
   int linger_ms = 500;  // how long an empty queue is not yet a reason to flush, when behind
 };

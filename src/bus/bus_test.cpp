@@ -63,7 +63,7 @@ class Recorder : public Consumer {
   }
   bool can_wait() const override { return waits; }
   Result<> look_again() override {
-    if (away > 0) return --away, fail(Code::kUnavailable, "still away");
+    if (away > 0) return --away, fail(still, "still away");
     return flush();
   }
   std::string repair() const override { return "rebuild it"; }
@@ -74,6 +74,7 @@ class Recorder : public Consumer {
   std::atomic<int> away{0};
   bool waits = false;
   Code failure = Code::kUnavailable;
+  Code still = Code::kUnavailable;
   std::shared_future<void> gate;
 
  private:
@@ -217,6 +218,23 @@ TEST(Bus, StopEndsAWaitingConsumer) {
   EXPECT_EQ(bus.consumers()[0].state, ConsumerState::kWaiting);
   bus.stop();
   EXPECT_EQ(remote.seen, "");
+}
+
+TEST(Bus, AWaitThatFindsDamageEndsInAHalt) {
+  Recorder remote("remote");
+  remote.waits = true;
+  remote.fail_times = 1;
+  remote.away = 1;
+  remote.still = Code::kCorrupt;
+  Bus bus({.retries = 0, .first_wait_ms = 1});
+  bus.add(remote);
+  bus.start();
+  ASSERT_TRUE(bus.publish(toy_block(0)));
+  ASSERT_TRUE(bus.drain());
+  while (bus.consumers()[0].state == ConsumerState::kWaiting) std::this_thread::yield();
+  EXPECT_EQ(bus.consumers()[0].state, ConsumerState::kHalted);
+  EXPECT_EQ(bus.consumers()[0].repair, "rebuild it");
+  EXPECT_FALSE(bus.has_recovered());
 }
 
 TEST(Bus, OnlyWhatIsAwayIsWaitedFor) {
