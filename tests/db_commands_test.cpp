@@ -146,7 +146,8 @@ TEST_F(DbCommands, WhatIsPendingIsSaid) {
 TEST_F(DbCommands, ANewerOrForeignDatabaseIsRefused) {
   ASSERT_EQ(db({"migrate"}).exit_code, 0);
   for (const std::string network : {"mainnet", "regtest"})
-    expect_refusal(db({"migrate", "--network", network}), 1, "belongs to bitcoin devnet");
+    expect_refusal(db({"migrate", "--network", network}), 1,
+                   "holds wallets of bitcoin devnet, not of");
   change("INSERT INTO coffer_migrations VALUES ('core', 99, 'future', '', 0)");
   expect_refusal(db({"migrate"}), 1, "use a newer coffer");
   const Finished shown = db({"status"});
@@ -169,6 +170,17 @@ TEST_F(DbCommands, TheDataDirectorySaysWhichNetworkItIs) {
   expect_refusal(db({"migrate"}, "ada"), 3, "bitcoin only");
   EXPECT_TRUE(contains(text({"status"}, "ada"), "bitcoin only"));
   EXPECT_FALSE(fs::exists(data("ada") + "/wallet.db"));
+}
+
+TEST_F(DbCommands, SoDoesADatabaseWithoutOne) {
+  ASSERT_EQ(run({"wallet", "create", "shop", "--network", "regtest", "--data", data()}).exit_code,
+            0);
+  EXPECT_EQ(status().at("identity").at("network").as_string(), "regtest");
+  EXPECT_EQ(db({"migrate"}).exit_code, 0);
+  expect_refusal(db({"migrate", "--network", "signet"}), 1, "holds wallets of bitcoin regtest");
+  const Finished other = db({"status", "--network", "signet"});
+  EXPECT_EQ(other.exit_code, 1);
+  EXPECT_TRUE(contains(other.err, "holds wallets of bitcoin regtest")) << other.err;
 }
 
 TEST_F(DbCommands, WithoutAWalletThereIsNoDatabase) {
@@ -279,7 +291,8 @@ TEST_F(DbOnPostgres, MigrateThenStatus) {
   const std::string shown = text({"status"});
   EXPECT_TRUE(contains(shown, "connections besides this one")) << shown;
   EXPECT_FALSE(contains(shown, "hunter2")) << shown;
-  expect_refusal(db({"migrate", "--network", "mainnet"}), 1, "belongs to bitcoin devnet");
+  expect_refusal(db({"migrate", "--network", "mainnet"}), 1,
+                 "holds wallets of bitcoin devnet, not of");
   EXPECT_FALSE(fs::exists(data()));
 }
 

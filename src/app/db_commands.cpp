@@ -24,20 +24,21 @@ struct Report {
   std::optional<Error> problem;
 };
 
-Report report_on(const WalletDatabase& wallet) {
+Report report_on(WalletDatabase wallet) {
   Report report;
   report.where = wallet.where;
-  report.network = wallet.network;
   const auto look = [&]() -> Result<> {
     sql::DatabaseOptions options = wallet.options;
     options.create_if_missing = false;
     const auto database = TRY(sql::Database::open(options));
     report.exists = true;
     report.facts = TRY(sql::inspect(*database));
+    TRY(settle_network(*database, wallet));
     report.status = TRY_IN(database->name(), sql::migration_status(*database, wallet.migrations));
     return {};
   };
   auto looked = look();
+  report.network = wallet.network;
   // What is not there yet is no problem.
   if (!looked && (report.exists || looked.error().code != Code::kNotFound))
     report.problem = std::move(looked).error();
@@ -142,9 +143,10 @@ Result<> run_db_status(const Context& context) {
 }
 
 Result<> run_db_migrate(const Context& context) {
-  const WalletDatabase wallet = TRY(find_wallet_database(context.config));
+  WalletDatabase wallet = TRY(find_wallet_database(context.config));
   if (wallet.config.wallet.database.empty()) TRY(make_directory(wallet.config.data_dir, 0700));
   const auto database = TRY(sql::Database::open(wallet.options));
+  TRY(settle_network(*database, wallet));
   const auto applied = TRY(sql::migrate(*database, wallet.migrations));
   if (context.json) {
     http::JsonWriter out;
@@ -168,6 +170,19 @@ void print_step(const sql::DistributeStep& step) {
   std::fflush(stdout);  // the next may take long
 }
 
+std::string steps_json(const sql::Database& database, std::span<const sql::DistributeStep> steps,
+                       bool dry_run) {
+  http::JsonWriter out;
+  out.begin_object().field("database", database.name()).field("dry_run", dry_run);
+  out.key("tables").begin_array();
+  for (const sql::DistributeStep& step : steps) {
+    out.begin_object().field("table", step.table).field("statement", step.statement);
+    out.field("done_before", step.done_before).end_object();
+  }
+  out.end_array().end_object();
+  return out.take();
+}
+
 // For psql: what distribute() would do.
 void print_statements(const std::vector<sql::DistributeStep>& steps) {
   std::size_t left = 0;
@@ -185,31 +200,26 @@ void print_statements(const std::vector<sql::DistributeStep>& steps) {
 }  // namespace
 
 Result<> run_db_distribute(const Context& context, bool dry_run) {
-  WalletDatabase wallet = TRY(find_wallet_database(context.config));
+  const WalletDatabase wallet = TRY(find_wallet_database(context.config));
   if (wallet.where.dialect != sql::Dialect::kPostgres)
     return fail(Code::kUsage,
                 "{} is one file; only a PostgreSQL database (wallet.database) can be distributed",
                 wallet.where.name);
   const auto database = TRY(sql::Database::open(wallet.options));
-  const bool live = !dry_run && !context.json;
-  const auto steps = dry_run ? TRY(sql::plan_distribution(*database, wallet::kDistribution))
-              : TRY(sql::distribute(*database, wallet::kDistribution,
-                                    live ? print_step
-                                         : std::function<void(const sql::DistributeStep&)>()));
-              if (context.json) {
-                http::JsonWriter out;
-                out.begin_object().field("database", database->name()).field("dry_run", dry_run);
-                out.key("tables").begin_array();
-                for (const sql::DistributeStep& step : steps) {
-                  out.begin_object().field("table", step.table).field("statement", step.statement);
-                  out.field("done_before", step.done_before).end_object();
-                }
-                out.end_array().end_object();
-                print_line(out.take());
-              } else if (dry_run) {
-                print_statements(steps);
-              }
-              return finish_output();
+  if (!context.json && !dry_run) {
+    (void)TRY(sql::distribute(*database, wallet::kDistribution, print_step));
+    return finish_output();
+  }
+  std::vector<sql::DistributeStep> steps;
+  if (dry_run)
+    steps = TRY(sql::plan_distribution(*database, wallet::kDistribution));
+  else
+    steps = TRY(sql::distribute(*database, wallet::kDistribution, {}));
+  if (context.json)
+    print_line(steps_json(*database, steps, dry_run));
+  else
+    print_statements(steps);
+  return finish_output();
 }
 
 }  // namespace coffer::app

@@ -75,4 +75,18 @@ Result<WalletDatabase> find_wallet_database(const Config& config) {
   return wallet;
 }
 
+Result<> settle_network(sql::Database& database, WalletDatabase& wallet) {
+  sql::MigrateOptions anybody = wallet.migrations;
+  anybody.identity.reset();
+  const auto status = TRY_IN(database.name(), sql::migration_status(database, anybody));
+  if (!status.identity) return {};
+  const sql::Identity& found = *status.identity;
+  if (contradicts(wallet.network.name, Config().network, found.network))
+    return fail(Code::kConflict, "{} holds wallets of {} {}, not of {}; drop --network",
+                wallet.where.name, found.chain, found.network, wallet.network.name);
+  wallet.network = TRY(chain::find_network(found.chain, found.network));
+  wallet.migrations = wallet::migrations(wallet.network);
+  return {};
+}
+
 }  // namespace coffer::app

@@ -31,4 +31,8 @@ struct WalletDatabase {
 // Opens no SQL database. Errors: as above.
 Result<WalletDatabase> find_wallet_database(const Config& config);
 
+// Of a database that holds wallets already: their network is taken over from it where the settings
+// are the defaults, which nobody need have meant. Errors: kConflict if they name another.
+Result<> settle_network(sql::Database& database, WalletDatabase& wallet);
+
 }  // namespace coffer::app
