@@ -60,6 +60,7 @@ std::vector<T> all_pages(Ask ask) {
   return all;
 }
 
+// The unspent ones come first.
 const std::vector<CoinState> kAllStates = {
     CoinState::kConfirmed, CoinState::kUnconfirmed, CoinState::kImmature, CoinState::kPending,
     CoinState::kLocked,    CoinState::kSpent,       CoinState::kDead,     CoinState::kOrphaned};
@@ -117,12 +118,15 @@ std::string dump_tables(sql::Database& database) {
       " JOIN transactions a ON a.wallet_id = r.wallet_id AND a.id = r.replaced_tx_id"
       " JOIN transactions b ON b.wallet_id = r.wallet_id AND b.id = r.replacement_tx_id"
       " JOIN wallets w ON w.id = r.wallet_id"
-      " UNION ALL SELECT w.name, 'pruned', p.tx_hash, p.height, 0, '', NULL"
+      " UNION ALL SELECT w.name, 'pruned', p.tx_hash, p.height, 0, p.outputs, NULL"
       " FROM pruned_transactions p JOIN wallets w ON w.id = p.wallet_id"
       " UNION ALL SELECT w.name, 'sum', a.script_hash, s.coins, s.amount, s.kind, NULL"
       " FROM balance_summary s JOIN wallets w ON w.id = s.wallet_id"
       " LEFT JOIN addresses a ON a.wallet_id = s.wallet_id AND a.id = s.address_id"
       " WHERE s.coins <> 0"
+      " UNION ALL SELECT w.name, 'prunings', NULL, p.transactions, p.coins, p.received || ' '"
+      " || p.spent || ' ' || p.lowest_height || ' ' || p.highest_height || ' ' || p.fixed_height,"
+      " NULL FROM pruned_summary p JOIN wallets w ON w.id = p.wallet_id"
       " UNION ALL SELECT '', 'block', header_hash, block_height, 0, '', NULL FROM blocks"
       " UNION ALL SELECT '', 'tip', NULL, tip_height, 0, '', NULL FROM sync_state";
   std::vector<std::string> lines;
@@ -170,15 +174,23 @@ std::string dump(Store& store, WalletId wallet, const DumpOptions& options) {
     for (const Hash256& other : entry.replaced_by)
       edges.push_back(fmt::format("edge {} {}\n", brief(entry.tx), brief(other)));
   }
-  for (const Coin& coin : all_pages<Coin>([&](const std::string& cursor) {
-         CoinQuery query;
-         query.states = kAllStates;
-         query.order = options.order;
-         query.page = {options.page, cursor};
-         return store.coins(wallet, query);
-       }))
-    coins.push_back(
-        coin_line(coin.outpoint, coin.amount.value, coin.state, coin.spent_by, coin.lease));
+  const auto add_coins = [&](std::vector<CoinState> states, CoinOrder order) {
+    CoinQuery query;
+    query.states = std::move(states);
+    query.order = order;
+    for (const Coin& coin : all_pages<Coin>([&](const std::string& cursor) {
+           query.page = {options.page, cursor};
+           return store.coins(wallet, query);
+         }))
+      coins.push_back(
+          coin_line(coin.outpoint, coin.amount.value, coin.state, coin.spent_by, coin.lease));
+  };
+  if (options.order == CoinOrder::kOldest || options.order == CoinOrder::kNewest) {
+    add_coins(kAllStates, options.order);
+  } else {
+    add_coins({kAllStates.begin(), kAllStates.begin() + 4}, options.order);
+    add_coins({kAllStates.begin() + 4, kAllStates.end()}, CoinOrder::kOldest);
+  }
   const auto ask_leases = [&](const std::string& cursor) {
     return store.leases(wallet, {options.page, cursor});
   };

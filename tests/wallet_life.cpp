@@ -73,7 +73,7 @@ void Life::reorganise() {
   // Below what was pruned there is no way back.
   std::uint64_t floor = 0;
   for (const ModelWallet& model : models_)
-    for (const auto& [id, gone] : model.pruned) floor = std::max(floor, gone.height + 1);
+    for (const auto& [id, gone] : model.pruned) floor = std::max(floor, gone.fixed + 1);
   if (height < floor) {
     did_ = "rolled back too far";
     for (WalletEngine* engine : engines_)
@@ -99,16 +99,17 @@ void Life::record_in_block() {
   if (made_.empty() || chain_.empty()) return;
   const MadeTx tx = made_[rng_.below(made_.size())];
   const std::uint64_t height = rng_.below(chain_.size());
-  // Only what is true: a lie would be a fork of the chain itself.
   const auto& in = chain_[height].txs;
   const auto found =
       std::find_if(in.begin(), in.end(), [&](const MadeTx& one) { return one.id == tx.id; });
-  if (found == in.end()) return;
+  // Some are wrong about it. Never about a coinbase: it would be another.
+  if (found == in.end() && (tx.coinbase || !rng_.one_in(2))) return;
   const std::size_t wallet = rng_.below(kWallets);
   RecordOptions options;
   options.block = BlockRef{height, chain_[height].block->hash, 0,
                            static_cast<std::uint32_t>(found - in.begin())};
-  did_ = "recorded in its block " + to_hex(tx.id.view().first(6));
+  did_ = fmt::format("recorded in {}block {}: {}", found == in.end() ? "the wrong " : "its ",
+                     height, to_hex(tx.id.view().first(6)));
   expect_same(wallet, models_[wallet].record_confirmed(tx, height),
               [&](Store& store, WalletId id) { return store.record(id, tx.raw, options); });
 }

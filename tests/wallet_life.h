@@ -125,7 +125,7 @@ class Life {
     if (pick < 95) return crash();
     if (pick < 96) return grow();
     if (pick < 97) return give_script();
-    if (pick < 99) return rescan_block();
+    if (pick < 98) return rescan_block();
     return record_in_block();
   }
 
@@ -159,12 +159,30 @@ class Life {
     if (result) return std::nullopt;
     return result.error().code;
   }
+  // What was answered, as far as engines can be compared by it.
+  static std::string said(const Result<Recorded>& got) {
+    std::vector<std::string> invalidated;
+    for (const Hash256& id : got->invalidated) invalidated.push_back(to_hex(id.view()));
+    std::sort(invalidated.begin(), invalidated.end());
+    return fmt::format("{} {} {} {}", to_string(got->status), got->height.value_or(0), got->changed,
+                       fmt::join(invalidated, " "));
+  }
+  static std::string said(const Result<std::int64_t>& until) { return std::to_string(*until); }
+  static std::string said(const Result<Pruned>& got) {
+    return fmt::format("{} {} {} {} {}", got->transactions, got->stubs, got->invalid, got->coins,
+                       got->more);
+  }
+  static std::string said(const Result<>&) { return ""; }
   // The same on every engine, and on the model of that wallet.
   template <typename OnStore>
   void expect_same(std::size_t wallet, Answer expected, OnStore on_store) {
     if (expected) refusals_.insert(info(*expected).name);
+    std::string first;
     for (std::size_t e = 0; e < engines_.size(); ++e) {
       const auto got = on_store(engines_[e]->store(), ids_[e][wallet]);
+      const std::string answer = got ? said(got) : got.error().message;
+      if (e == 0) first = answer;
+      ASSERT_EQ(answer, first) << engines_[e]->name() << ": " << did_;
       ASSERT_EQ(code_of(got).has_value(), expected.has_value())
           << engines_[e]->name() << ": " << did_ << ": "
           << (got ? std::string("no error") : got.error().message);
@@ -300,78 +318,15 @@ class Life {
     return rescan_block();
   }
 
-  // ---- leases, time, pruning, crashes ----
+  // ---- leases, time, pruning, crashes (wallet_life_upkeep.cpp) ----
 
-  void lease() {
-    const std::size_t wallet = rng_.below(kWallets);
-    std::vector<chain::Outpoint> coins = models_[wallet].all_coins();
-    std::shuffle(coins.begin(), coins.end(), rng_);
-    if (coins.size() > 3) coins.resize(rng_.between(1, 3));
-    if (coins.empty() || rng_.one_in(10)) coins.push_back(foreign(99));
-    if (rng_.one_in(20)) coins.push_back(coins.front());
-    const LockId id = lock(rng_.between(1, 3));
-    const auto duration = static_cast<std::int64_t>(rng_.between(1, 5'000));
-    const LeaseRequest request{coins, id, duration};
-    ModelWallet& model = models_[wallet];
-    const std::uint64_t pick = rng_.below(10);
-    if (pick < 6) {
-      did_ = "lease";
-      expect_same(wallet, model.lease(coins, id, duration),
-                  [&](Store& store, WalletId at) { return store.lease(at, request); });
-    } else if (pick < 8) {
-      did_ = "renew";
-      expect_same(wallet, model.renew(coins, id, duration),
-                  [&](Store& store, WalletId at) { return store.renew(at, request); });
-    } else {
-      did_ = "release";
-      expect_same(wallet, model.release(coins, id),
-                  [&](Store& store, WalletId at) { return store.release(at, coins, id); });
-    }
-  }
-  void let_time_pass() {
-    did_ = "time passed";
-    clock_.advance_ms(static_cast<std::int64_t>(rng_.between(1, 4'000)));
-    for (ModelWallet& model : models_) model.now = clock_.unix_ms();
-    if (!rng_.one_in(2)) return;
-    did_ = "leases cleaned";
-    for (ModelWallet& model : models_) model.clean_leases();
-    for (WalletEngine* engine : engines_) ASSERT_TRUE(engine->store().clean_leases());
-  }
-  void prune() {
-    const std::size_t wallet = rng_.below(kWallets);
-    std::optional<std::uint64_t> age_ms;
-    if (rng_.one_in(2)) age_ms = rng_.below(3'000);
-    prune(wallet, age_ms, rng_.one_in(4));
-  }
-  void prune(std::size_t wallet, std::optional<std::uint64_t> age_ms, bool dry_run) {
-    PruneOptions options;
-    if (age_ms) options.invalid_older_than_ms = static_cast<std::int64_t>(*age_ms);
-    options.dry_run = dry_run;
-    did_ = options.dry_run ? "pruned, dry" : "pruned";
-    if (!options.dry_run) models_[wallet].prune(options.invalid_older_than_ms);
-    expect_same(wallet, std::nullopt, [&](Store& store, WalletId id) -> Result<Pruned> {
-      PruneOptions dry = options;
-      dry.dry_run = true;
-      const Pruned promised = TRY(store.prune(id, dry));
-      const Pruned done = TRY(store.prune(id, options));
-      EXPECT_EQ(
-          std::tuple(done.transactions, done.stubs, done.invalid, done.coins),
-          std::tuple(promised.transactions, promised.stubs, promised.invalid, promised.coins));
-      return done;
-    });
-  }
+  void lease();
+  void select(std::size_t wallet, const LockId& id, std::int64_t duration);
+  void let_time_pass();
+  void prune();
+  void prune(std::size_t wallet, std::optional<std::uint64_t> age_ms, bool dry_run);
   // With a block that was held back and never committed, and then comes again.
-  void crash() {
-    did_ = "crashed";
-    const bool all_of_it = rng_.one_in(4);
-    for (WalletEngine* engine : engines_) all_of_it ? engine->open() : engine->open_feed();
-    for (ModelWallet& model : models_)
-      for (auto& [id, entry] : model.txs) entry.in_mempool = false;
-    if (chain_.empty()) return;
-    // What was applied is delivered again and changes nothing.
-    const bus::BlockApplied event{Ordinal(chain_.size() - 1), chain_.back().block, false, 0};
-    feed([&](Feed& feed) { return feed.on_block(event); });
-  }
+  void crash();
 
   const chain::Network& network() const { return network_; }
 

@@ -296,5 +296,48 @@ TEST_P(CoinArrow, Immature_ToDead_ToImmature) {
   EXPECT_EQ(state(coin(reward)), "immature");
 }
 
+// The money would count twice: once as locked, once as the child's.
+TEST_P(TxArrow, AChildIsNotPublishedBeforeItsParent) {
+  const MadeTx money = confirmed(100);
+  const MadeTx parent = tx({coin(money)}, {{1, 95}});
+  const MadeTx child = tx({coin(parent)}, {{2, 90}});
+  ok(record_pending(parent));
+  ok(record_pending(child));
+  const std::string before = everything();
+  EXPECT_EQ(code(store().publish(alice_, child.id)), Code::kConflict);
+  EXPECT_EQ(code(record(tx({coin(parent)}, {{2, 80}}))), Code::kConflict);
+  EXPECT_EQ(everything(), before);
+  ok(store().publish(alice_, parent.id));
+  ok(store().publish(alice_, child.id));
+  EXPECT_EQ(balance().total, 90u);
+}
+
+// The network has a child only with its parents.
+TEST_P(TxArrow, AChildThatTheNetworkHasPublishesItsParents) {
+  const MadeTx money = confirmed(100);
+  const MadeTx bumped = tx({coin(money)}, {{1, 97}});
+  see(bumped);
+  const MadeTx parent = tx({coin(money)}, {{1, 95}});
+  const MadeTx middle = tx({coin(parent)}, {{1, 93}});
+  const MadeTx child = tx({coin(middle)}, {{2, 90}});
+  ok(record_pending(parent, {.bump = true}));
+  ok(record_pending(middle));
+  see(child);
+  for (const MadeTx& one : {parent, middle, child}) EXPECT_EQ(status(one), "published");
+  EXPECT_EQ(status(bumped), "replaced: replaced");
+  EXPECT_FALSE(in_mempool(parent));  // nobody has seen it yet
+  EXPECT_EQ(balance().total, 90u);
+}
+
+TEST_P(TxArrow, AParentOfAPublishedChildIsNotPending) {
+  const MadeTx money = confirmed(100);
+  const MadeTx parent = tx({coin(money)}, {{1, 95}});
+  const MadeTx child = tx({coin(parent)}, {{2, 90}});
+  see(child);
+  EXPECT_EQ(code(record_pending(parent)), Code::kConflict);
+  ok(record(parent));
+  EXPECT_EQ(balance().total, 90u);
+}
+
 }  // namespace
 }  // namespace coffer::wallet::test

@@ -104,9 +104,37 @@ bool ModelWallet::has_invalid_parent(const MadeTx& tx) const {
     // Spent long ago, by one that is pruned or is a stub.
     if (stub_spends.contains(input)) return true;
     const bool was_mine = self != txs.end() && self->second.amounts.contains(i);
-    if (was_mine && pruned.contains(input.tx) && !has_coin(input)) return true;
+    const auto gone = pruned.find(input.tx);
+    if (gone != pruned.end() && !has_coin(input) &&
+        (was_mine || gone->second.outputs.contains(input.index)))
+      return true;
   }
   return false;
+}
+
+std::optional<Hash256> ModelWallet::pending_parent(const MadeTx& tx) const {
+  for (const chain::Outpoint& input : tx.inputs) {
+    const auto parent = txs.find(input.tx);
+    if (parent != txs.end() && parent->second.status == TxStatus::kPending) return parent->first;
+  }
+  return std::nullopt;
+}
+
+bool ModelWallet::has_published_child(const Hash256& id) const {
+  for (const auto& [child, entry] : txs) {
+    if (entry.status != TxStatus::kPublished) continue;
+    for (const std::size_t i : entry.input_rows)
+      if (entry.tx.inputs[i].tx == id) return true;
+  }
+  return false;
+}
+
+ModelWallet::Answer ModelWallet::publish_ancestors(const MadeTx& tx) {
+  while (const auto parent = pending_parent(tx)) {
+    if (const auto code = publish_ancestors(txs.at(*parent).tx)) return code;
+    if (const auto code = publish_entry(*parent, false, false)) return code;
+  }
+  return {};
 }
 
 std::set<Hash256> ModelWallet::descendants(const Hash256& root) const {
@@ -116,7 +144,8 @@ std::set<Hash256> ModelWallet::descendants(const Hash256& root) const {
     const Hash256 parent = queue.back();
     queue.pop_back();
     for (const auto& [id, entry] : txs) {
-      if (!is_active(entry.status) || entry.height || id == root || found.contains(id)) continue;
+      if (!is_active(entry.status) || id == root || found.contains(id)) continue;
+      if (entry.height && !entry.told) continue;
       for (const std::size_t i : entry.input_rows)
         if (entry.tx.inputs[i].tx == parent && found.insert(id).second) queue.push_back(id);
     }
@@ -154,7 +183,7 @@ void ModelWallet::set(Entry& entry, TxStatus status, std::string reason) {
   entry.status = status;
   entry.reason = std::move(reason);
   entry.changed_at = now;
-  if (!is_active(status)) entry.height.reset(), entry.in_mempool = false;
+  if (!is_active(status)) entry.height.reset(), entry.in_mempool = false, entry.told = false;
 }
 
 bool ModelWallet::invalidate(const std::vector<Loser>& losers,
@@ -200,7 +229,7 @@ ModelWallet::Answer ModelWallet::record_pending(const MadeTx& tx, bool bump,
     return Code::kConflict;
   };
   Entry& entry = known == txs.end() ? add(tx, TxStatus::kPending) : known->second;
-  if (has_invalid_parent(tx)) return refuse();
+  if (has_invalid_parent(tx) || has_published_child(tx.id)) return refuse();
   for (const Hash256& id : conflicts(tx))
     if (txs.at(id).height || !bump) return refuse();
   if (known != txs.end()) set(entry, TxStatus::kPending, "");
@@ -213,24 +242,29 @@ ModelWallet::Answer ModelWallet::record_pending(const MadeTx& tx, bool bump,
   return {};
 }
 
-ModelWallet::Answer ModelWallet::publish_entry(Hash256 id, bool is_new) {
+ModelWallet::Answer ModelWallet::publish_entry(Hash256 id, bool is_new, bool from_network) {
   Entry& entry = txs.at(id);
   const bool was_invalid = !is_new && !is_active(entry.status);
-  const std::vector<Hash256> others = conflicts(entry.tx);
   if (was_invalid) {
-    for (const Hash256& other : others)
+    for (const Hash256& other : conflicts(entry.tx))
       if (txs.at(other).status == TxStatus::kPublished) return {};
     if (has_invalid_parent(entry.tx)) return {};
   }
+  if (from_network) {
+    if (const auto code = publish_ancestors(entry.tx)) return code;
+    if (!was_invalid && !is_active(entry.status)) return Code::kConflict;
+  } else if (pending_parent(entry.tx)) {
+    return Code::kConflict;
+  }
   std::vector<Loser> losers;
-  for (const Hash256& other : others) {
+  for (const Hash256& other : conflicts(entry.tx)) {
     if (txs.at(other).height) return Code::kConflict;
     if (txs.at(other).status == TxStatus::kPublished)
       losers.push_back({other, TxStatus::kReplaced, "replaced"});
     else
       losers.push_back({other, TxStatus::kFailed, "double_spent"});
   }
-  if (!was_invalid && has_invalid_parent(entry.tx)) return Code::kConflict;
+  if (has_invalid_parent(entry.tx)) return Code::kConflict;
   if (!is_new) set(entry, TxStatus::kPublished, "");
   if (!invalidate(losers, id)) return Code::kConflict;
   return {};
@@ -245,7 +279,7 @@ ModelWallet::Answer ModelWallet::record_published(const MadeTx& tx, bool in_memp
   const bool is_new = known == txs.end();
   if (is_new) add(tx, TxStatus::kPublished);
   if (is_new || known->second.status != TxStatus::kPublished)
-    if (const auto code = publish_entry(tx.id, is_new)) {
+    if (const auto code = publish_entry(tx.id, is_new, in_mempool)) {
       *this = before;
       return code;
     }
@@ -255,32 +289,38 @@ ModelWallet::Answer ModelWallet::record_published(const MadeTx& tx, bool in_memp
   return {};
 }
 
-void ModelWallet::confirm(const MadeTx& tx, std::uint64_t height) {
+bool ModelWallet::confirm(const MadeTx& tx, std::uint64_t height, bool told) {
   Entry& entry = txs.contains(tx.id) ? txs.at(tx.id) : add(tx, TxStatus::kPublished);
   entry.status = TxStatus::kPublished;
   entry.reason.clear();
   entry.changed_at = now;
   entry.in_mempool = false;
   entry.height = height;
+  entry.told = told;
   std::vector<Loser> losers;
   for (const Hash256& other : conflicts(tx))
     losers.push_back({other, TxStatus::kFailed, "double_spent"});
-  (void)invalidate(losers, tx.id);
+  if (!invalidate(losers, tx.id)) return false;
   add_coins(entry);
+  return true;
 }
 
 void ModelWallet::connect(const MadeTx& tx, std::uint64_t height) {
   if (!concerns(tx)) return;
   const auto known = txs.find(tx.id);
   if (pruned.contains(tx.id)) return look_again(tx, height);
-  if (known != txs.end() && known->second.height == height) return add_coins(known->second);
-  confirm(tx, height);
+  if (known != txs.end() && known->second.height == height) {
+    known->second.told = false;
+    return add_coins(known->second);
+  }
+  (void)confirm(tx, height, false);
 }
 
 ModelWallet::Answer ModelWallet::record_confirmed(const MadeTx& tx, std::uint64_t height) {
   if (!concerns(tx)) return Code::kInvalidInput;
   const auto known = txs.find(tx.id);
-  if (pruned.contains(tx.id)) {
+  if (const auto gone = pruned.find(tx.id); gone != pruned.end()) {
+    if (gone->second.height != height) return Code::kConflict;
     look_again(tx, height);
     return {};
   }
@@ -294,11 +334,12 @@ ModelWallet::Answer ModelWallet::record_confirmed(const MadeTx& tx, std::uint64_
   // Its own inputs are known to the wallet by the time that is asked.
   const ModelWallet before = *this;
   if (known == txs.end()) add(tx, TxStatus::kPublished);
-  const bool invalid = has_invalid_parent(tx);
+  const bool invalid = has_invalid_parent(tx) || pending_parent(tx).has_value();
   *this = before;
   if (invalid) return Code::kConflict;
-  confirm(tx, height);
-  return {};
+  if (confirm(tx, height, true)) return {};
+  *this = before;
+  return Code::kConflict;
 }
 
 void ModelWallet::disconnect_above(std::int64_t height) {
@@ -326,7 +367,7 @@ ModelWallet::Answer ModelWallet::publish(const Hash256& id) {
   if (found->second.status == TxStatus::kPublished) return {};
   if (found->second.status != TxStatus::kPending) return Code::kConflict;
   const ModelWallet before = *this;
-  const auto code = publish_entry(id, false);
+  const auto code = publish_entry(id, false, false);
   if (code) *this = before;
   return code;
 }

@@ -20,6 +20,7 @@ class ModelWallet {
     std::string reason;
     bool in_mempool = false;
     bool stub = false;
+    bool told = false;  // only a person says that it is in its block
     std::int64_t changed_at = 0;
     std::set<std::uint32_t> coins;  // indexes of outputs that are this wallet's
     // Of inputs: the amount of this wallet's coin, once it was known.
@@ -37,6 +38,7 @@ class ModelWallet {
   std::map<chain::Outpoint, Lease> leases;
   struct Pruned {
     std::uint64_t height = 0;
+    std::uint64_t fixed = 0;          // the highest block that cannot be undone any more
     std::set<std::uint32_t> outputs;  // the coins that went with it
   };
   std::map<Hash256, Pruned> pruned;
@@ -61,6 +63,9 @@ class ModelWallet {
   Answer publish(const Hash256& id);
   Answer cancel(const Hash256& id);
   Answer lease(const std::vector<chain::Outpoint>& coins, const LockId& lock, std::int64_t for_ms);
+  // What the coins must be worth, smallest first; which of several with one amount is not said.
+  // Nothing if there is not enough.
+  std::optional<std::vector<std::uint64_t>> select(const LeaseSelection& selection) const;
   Answer renew(const std::vector<chain::Outpoint>& coins, const LockId& lock, std::int64_t for_ms);
   Answer release(const std::vector<chain::Outpoint>& coins, const LockId& lock);
   void clean_leases();
@@ -79,6 +84,10 @@ class ModelWallet {
   bool names(const Entry& entry, const chain::Outpoint& outpoint) const;
   std::vector<Hash256> conflicts(const MadeTx& tx) const;
   bool has_invalid_parent(const MadeTx& tx) const;
+  std::optional<Hash256> pending_parent(const MadeTx& tx) const;
+  bool has_published_child(const Hash256& id) const;
+  // Those that are pending, parents before children.
+  Answer publish_ancestors(const MadeTx& tx);
   std::set<Hash256> descendants(const Hash256& root) const;
   void add_coins(Entry& entry);
   Entry& add(const MadeTx& tx, TxStatus status);
@@ -90,8 +99,8 @@ class ModelWallet {
   };
   // False: the winner is among the descendants.
   bool invalidate(const std::vector<Loser>& losers, const std::optional<Hash256>& winner);
-  Answer publish_entry(Hash256 id, bool is_new);
-  void confirm(const MadeTx& tx, std::uint64_t height);
+  Answer publish_entry(Hash256 id, bool is_new, bool from_network);
+  bool confirm(const MadeTx& tx, std::uint64_t height, bool told);
   // It was pruned: only what has become the wallet's since is new.
   void look_again(const MadeTx& tx, std::uint64_t height);
 };

@@ -1,4 +1,6 @@
 // The model of leases, of pruning, and of what is found after it.
+#include <numeric>
+
 #include "wallet_model.h"
 
 namespace coffer::wallet::test {
@@ -18,6 +20,30 @@ ModelWallet::Answer ModelWallet::lease(const std::vector<chain::Outpoint>& coins
   }
   for (const chain::Outpoint& coin : coins) leases[coin] = {lock, now + for_ms};
   return {};
+}
+
+std::optional<std::vector<std::uint64_t>> ModelWallet::select(
+    const LeaseSelection& selection) const {
+  std::vector<std::uint64_t> mine, free;
+  for (const chain::Outpoint& coin : all_coins()) {
+    const CoinState its = state(coin);
+    const bool may_wait = its == CoinState::kUnconfirmed || its == CoinState::kPending;
+    if (its != CoinState::kConfirmed && !(selection.chain_pending && may_wait)) continue;
+    const auto held = active_lease(coin);
+    if (!held) free.push_back(amount(coin));
+    if (held && held->lock_id == selection.lock_id) mine.push_back(amount(coin));
+  }
+  std::sort(free.begin(), free.end());
+  if (selection.order == CoinOrder::kLargest) std::reverse(free.begin(), free.end());
+  std::uint64_t sum = std::accumulate(mine.begin(), mine.end(), std::uint64_t{0});
+  for (const std::uint64_t value : free) {
+    if (sum >= selection.amount) break;
+    sum += value;
+    mine.push_back(value);
+  }
+  if (sum < selection.amount) return std::nullopt;
+  std::sort(mine.begin(), mine.end());
+  return mine;
 }
 
 ModelWallet::Answer ModelWallet::renew(const std::vector<chain::Outpoint>& coins,
@@ -82,7 +108,8 @@ void ModelWallet::look_again(const MadeTx& tx, std::uint64_t height) {
 
 void ModelWallet::prune(std::optional<std::int64_t> invalid_older_than_ms) {
   const auto deep = [&](const Entry& entry) {
-    return entry.height && static_cast<std::int64_t>(*entry.height + prune_window) <= tip;
+    return entry.height && !entry.told &&
+           static_cast<std::int64_t>(*entry.height + prune_window) <= tip;
   };
   std::vector<Hash256> going;
   for (const auto& [id, entry] : txs) {
@@ -94,6 +121,10 @@ void ModelWallet::prune(std::optional<std::int64_t> invalid_older_than_ms) {
                                        });
     if (all_spent) going.push_back(id);
   }
+  std::map<chain::Outpoint, std::uint64_t> spent_at;
+  for (const Hash256& id : going)
+    for (const std::uint32_t index : txs.at(id).coins)
+      spent_at[{id, index}] = *txs.at(*spender({id, index})).height;
   // Who spends what is remembered before the inputs are forgotten.
   std::map<chain::Outpoint, Hash256> spends = stub_spends;
   for (const chain::Outpoint& coin : all_coins())
@@ -102,8 +133,13 @@ void ModelWallet::prune(std::optional<std::int64_t> invalid_older_than_ms) {
   for (const Hash256& id : going) {
     Entry& entry = txs.at(id);
     if (!entry.stub) ++pruned_totals.transactions;
-    pruned[id].height = *entry.height;
-    pruned[id].outputs.insert(entry.coins.begin(), entry.coins.end());
+    Pruned& gone = pruned[id];
+    gone.height = *entry.height;
+    gone.fixed = std::max(gone.fixed, gone.height);
+    for (const std::uint32_t index : entry.coins) {
+      gone.outputs.insert(index);
+      gone.fixed = std::max(gone.fixed, spent_at.at({id, index}));
+    }
     pruned_totals.coins += entry.coins.size();
     for (const std::uint32_t index : entry.coins) {
       pruned_totals.received += entry.tx.outputs[index].amount;

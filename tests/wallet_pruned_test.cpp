@@ -193,5 +193,49 @@ TEST_P(PrunedBefore, WhatAnOlderVersionPrunedIsFoundByItsNewAddresses) {
   expect_nothing_new();
 }
 
+// The coin is known to be spent, although nothing is left of it but its place in the list.
+TEST_P(PrunedBefore, ACoinThatIsGoneIsNotSpentAgain) {
+  const MadeTx money = confirmed(100);
+  mine({tx({coin(money)}, {{99, 90}})});
+  mine_empty(300);
+  prune();
+  EXPECT_EQ(status(money), "absent");
+  const MadeTx again = tx({coin(money)}, {{1, 95}});
+  const std::string before = everything();
+  EXPECT_EQ(code(record(again)), Code::kConflict);
+  EXPECT_EQ(code(record_pending(again)), Code::kConflict);
+  EXPECT_EQ(everything(), before);
+}
+
+TEST_P(PrunedBefore, U2_ARollbackBelowTheSpenderOfAPrunedCoinIsRefused) {
+  const MadeTx money = confirmed(100);
+  mine_empty(9);
+  const MadeTx spend = tx({coin(money), foreign(5)}, {{1, 90}});
+  mine({spend});  // stays whole: its coin is unspent
+  mine_empty(300);
+  prune();
+  EXPECT_EQ(status(money), "absent");
+  EXPECT_EQ(status(spend), "published@10");
+  EXPECT_EQ(summary("highest_height"), 0);
+  const std::string before = everything();
+  EXPECT_EQ(code(try_roll_back(chain_.size() - 10)), Code::kBeyondWindow);
+  EXPECT_EQ(everything(), before);
+  roll_back(300);
+  EXPECT_EQ(status(spend), "published@10");
+}
+
+TEST_P(PrunedBefore, ItsBlockIsNotToBeNamedOtherwise) {
+  const MadeTx money = confirmed(100);
+  mine({tx({coin(money)}, {{99, 90}})});
+  mine_empty(300);
+  prune();
+  RecordOptions wrong;
+  wrong.block = BlockRef{7, {}, 0, 1};
+  wrong.block->hash.fill(0xee);
+  const std::string before = everything();
+  EXPECT_EQ(code(record(money, wrong)), Code::kConflict);
+  EXPECT_EQ(everything(), before);
+}
+
 }  // namespace
 }  // namespace coffer::wallet::test

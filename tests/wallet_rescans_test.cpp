@@ -18,12 +18,12 @@ TEST_P(Rescans, GoOnUntilTheyHaveMetTheFollower) {
   ASSERT_TRUE(asked) << asked.error().message;
   EXPECT_EQ(asked->rescan_to, 5u);
   mine_empty(2);  // meanwhile
-  auto left = store().save_rescan(alice_, 0, 6);
+  auto left = store().save_rescan(*asked, 6);
   ASSERT_TRUE(left) << left.error().message;
   ASSERT_TRUE(*left);
   EXPECT_EQ((*left)->rescan_next, 6u);
   EXPECT_EQ((*left)->rescan_to, 7u);
-  left = store().save_rescan(alice_, 6, 8);
+  left = store().save_rescan(**left, 8);
   ASSERT_TRUE(left);
   EXPECT_FALSE(*left);
   EXPECT_TRUE(store().requested_rescans()->empty());
@@ -31,13 +31,28 @@ TEST_P(Rescans, GoOnUntilTheyHaveMetTheFollower) {
 
 TEST_P(Rescans, WhoAsksForMoreIsNotForgotten) {
   mine_empty(6);
-  ok(store().request_rescan(alice_, 3));
+  const auto first = store().request_rescan(alice_, 3);
+  ASSERT_TRUE(first);
   ok(store().request_rescan(alice_, 1));  // while the first is at work
-  const auto left = store().save_rescan(alice_, 3, 6);
+  const auto left = store().save_rescan(*first, 6);
   ASSERT_TRUE(left) << left.error().message;
   ASSERT_TRUE(*left);
   EXPECT_EQ((*left)->rescan_next, 1u);
   EXPECT_FALSE(store().request_rescan(alice_, 100));
+}
+
+// The blocks that were looked at already were looked at without what was imported since.
+TEST_P(Rescans, WhoAsksForTheSameAgainIsNotForgottenEither) {
+  mine_empty(6);
+  const auto first = store().request_rescan(alice_, 0);
+  ASSERT_TRUE(first);
+  ok(store().request_rescan(alice_, 0));
+  auto left = store().save_rescan(*first, 5);
+  ASSERT_TRUE(left && *left);
+  EXPECT_EQ((*left)->rescan_next, 0u);
+  left = store().save_rescan(**left, 6);
+  ASSERT_TRUE(left);
+  EXPECT_FALSE(*left);
 }
 
 // Coin C is found by a rescan after the block that spends it was passed: the rescan comes there.
@@ -48,11 +63,12 @@ TEST_P(Rescans, ASpendThatTheFollowerPassedIsFound) {
   ok(store().request_rescan(alice_, 0));
   const MadeTx spend = tx({{payment.id, 0}}, {{99, 90}});
   watch(bob, script(7));
-  ok(store().request_rescan(bob, 0));
+  const auto asked = store().request_rescan(bob, 0);
+  ASSERT_TRUE(asked);
   mine({spend});  // passed before the coin is known
   ok(look_at(bob, 0));
   EXPECT_EQ(state({payment.id, 0}, bob), "confirmed");
-  const auto left = store().save_rescan(bob, 0, 1);
+  const auto left = store().save_rescan(*asked, 1);
   ASSERT_TRUE(left && *left);
   ok(look_at(bob, *(*left)->rescan_next));
   EXPECT_EQ(state({payment.id, 0}, bob), "spent");

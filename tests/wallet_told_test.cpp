@@ -48,6 +48,67 @@ TEST_P(Told, E1_ARescanOfAnOlderBlockOverrulesIt) {
   EXPECT_EQ(status(rival_), "published@1");
 }
 
+TEST_P(Told, E1_WhatAPersonBuiltUponItGoesWithIt) {
+  const MadeTx child = tx({coin(told_)}, {{1, 95}});
+  const MadeTx grandchild = tx({coin(child)}, {{2, 90}});
+  ok(record(child, in(3)));
+  ok(record(grandchild));
+  EXPECT_EQ(balance().total, 90u);
+  mine({later_});
+  EXPECT_EQ(status(told_), "failed: double_spent");
+  EXPECT_EQ(status(child), "failed: parent_invalid");
+  EXPECT_EQ(status(grandchild), "failed: parent_invalid");
+  EXPECT_EQ(balance().total, 0u);
+}
+
+TEST_P(Told, X1_PruningDoesNotBelieveIt) {
+  const MadeTx money = confirmed(100);
+  const MadeTx spend = tx({coin(money)}, {{99, 90}});
+  ok(record(spend, in(3)));
+  mine_empty(400);
+  EXPECT_EQ(store().prune(alice_, {})->transactions, 0u);
+  EXPECT_EQ(status(money), "published@4");
+  EXPECT_EQ(status(told_), "published@2");
+  // It was wrong, and the coin is there.
+  mine({tx({coin(money)}, {{1, 95}})});
+  EXPECT_EQ(status(spend), "failed: double_spent");
+  EXPECT_EQ(balance().confirmed, 195u);
+}
+
+TEST_P(Told, E1_ABlockThatWasNamedAtAnotherHeightIsPutRight) {
+  const MadeTx payment = incoming(70, 9);
+  mine({payment});  // block 4
+  watch(alice_, script(9));
+  RecordOptions wrong = in(4);
+  wrong.block->height = 3;  // off by one
+  ok(record(payment, wrong));
+  EXPECT_EQ(status(payment), "published@3");
+  ok(feed().rescan_block(alice_, *chain_[4], [] { return Result<bool>(true); }));
+  EXPECT_EQ(status(payment), "published@4");
+}
+
+TEST_P(Told, E1_ItIsPutRightAlsoBetweenBlocksOfWhichSomethingIsPruned) {
+  for (int times = 0; times < 2; ++times) {
+    const MadeTx money = confirmed(100);
+    mine({tx({coin(money)}, {{99, 90}})});
+    if (times == 0) mine_empty(10);
+  }
+  const MadeTx payment = incoming(70, 9);
+  const std::uint64_t height = 10;
+  mine_empty(400);
+  EXPECT_EQ(store().prune(alice_, {})->transactions, 4u);
+  watch(alice_, script(9));
+  RecordOptions wrong;
+  wrong.block = BlockRef{height, {}, 0, 1};
+  wrong.block->hash.fill(0xee);
+  ok(record(payment, wrong));
+  const auto truth =
+      make_block(network(), chain_[height - 1]->hash, height, {incoming(5, 9)}, 4'711);
+  ok(feed().rescan_block(alice_, *truth, [] { return Result<bool>(true); }));
+  EXPECT_EQ(status(payment), "published");
+  EXPECT_EQ(balance().confirmed, 105u);
+}
+
 TEST_P(Told, WhatTheChainHasSaidIsNotWatchedAnyMore) {
   const MadeTx honest = incoming(50);
   const auto block = append_block({honest});

@@ -105,6 +105,19 @@ TEST_P(Verify, NothingUnconfirmedSpendsFromAnInvalidOne) {
                           id_of(loose_)),
               "no unconfirmed transaction spends from an invalid one");
 }
+TEST_P(Verify, NothingConfirmedByAPersonDoesEither) {
+  finds_after(
+      fmt::format("UPDATE transactions SET is_told = (1 = 1) WHERE block_height IS NOT NULL;"
+                  "UPDATE transactions SET status = 'failed', reason = 'x',"
+                  " block_height = NULL, block_index = NULL WHERE id = {}",
+                  id_of(money_)),
+      "nor one whose block a person named");
+}
+TEST_P(Verify, NothingPublishedSpendsFromAPendingOne) {
+  finds_after(
+      fmt::format("UPDATE transactions SET status = 'pending' WHERE id = {}", id_of(loose_)),
+      "no published transaction spends from a pending one");
+}
 TEST_P(Verify, AWholeTransactionHasItsBytes) {
   finds_after("DELETE FROM tx_raw", "has its bytes and its inputs, a stub has none");
 }
@@ -205,7 +218,7 @@ TEST_P(Verify, CoinsAreThoseOfTheBytes) {
 TEST_P(Verify, SaysEveryRuleThatItChecks) {
   std::vector<std::string> said;
   ok(store().verify([&](std::string_view what) { said.emplace_back(what); }));
-  EXPECT_EQ(said.size(), 21u) << "a new rule needs a test above";
+  EXPECT_EQ(said.size(), 22u) << "a new rule needs a test above";
 }
 
 TEST_P(Verify, CountsWhatItLookedAt) {

@@ -52,7 +52,7 @@ Result<Rescanned> run_rescan(const RescanTools& tools, const wallet::WalletInfo&
       if (tools.progress) tools.progress(height - 1, left->rescan_to.value_or(to));
     }
     stands_at = height;
-    left = TRY(tools.store.save_rescan(asked.id, from, height));
+    left = TRY(tools.store.save_rescan(*left, height));
   }
   return done;
 }

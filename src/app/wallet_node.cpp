@@ -15,10 +15,8 @@ Result<std::unique_ptr<WalletNode>> WalletNode::open(const Config& config,
   std::unique_ptr<WalletNode> node(new WalletNode(network));
   sql::DatabaseOptions options = TRY(wallet_database(config));
   node->database_ = TRY(sql::Database::open(std::move(options)));
-  wallet::StoreOptions store;
-  store.gap_limit = static_cast<std::uint32_t>(config.wallet.gap_limit);
-  store.prune_window = std::max(store.prune_window, network.rollback_window);
-  node->store_ = TRY(wallet::Store::open(*node->database_, node->network_, store));
+  node->store_ = TRY(
+      wallet::Store::open(*node->database_, node->network_, wallet_store_options(config, network)));
   node->feed_ = TRY(wallet::Feed::open(*node->store_));
   return node;
 }

@@ -19,9 +19,8 @@ Result<WalletSession> WalletSession::open(const Config& config, bool create) {
   session.database = TRY(std::move(database));
   TRY(settle_network(*session.database, wanted));
   session.network = wanted.network;
-  wallet::StoreOptions store;
-  store.gap_limit = static_cast<std::uint32_t>(wanted.config.wallet.gap_limit);
-  session.store = TRY(wallet::Store::open(*session.database, session.network, store));
+  session.store = TRY(wallet::Store::open(*session.database, session.network,
+                                          wallet_store_options(wanted.config, session.network)));
   return session;
 }
 

@@ -34,6 +34,15 @@ Result<sql::DatabaseOptions> wallet_database(const Config& config) {
   return options;
 }
 
+wallet::StoreOptions wallet_store_options(const Config& config, const chain::Network& network) {
+  wallet::StoreOptions options;
+  options.gap_limit = static_cast<std::uint32_t>(config.wallet.gap_limit);
+  options.prune_window =
+      std::max({options.prune_window, network.rollback_window,
+                config.chainstate.rollback_window.value_or(network.rollback_window)});
+  return options;
+}
+
 namespace {
 
 // What the data directory says of itself; nothing if it holds nothing.

@@ -15,6 +15,9 @@ bool has_wallet(const Config& config);
 // Thread-safe; opens nothing. Errors: kUnavailable if there is no wallet, saying why.
 Result<sql::DatabaseOptions> wallet_database(const Config& config);
 
+// Thread-safe. Nothing is pruned that a reorg within the chain's window could need (X1).
+wallet::StoreOptions wallet_store_options(const Config& config, const chain::Network& network);
+
 // The settings with chain and network of what the data directory holds, if it holds something: who
 // works on it later need not repeat them. Errors: kConflict if the settings name others; those of
 // kv::Database::open.

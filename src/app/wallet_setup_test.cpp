@@ -68,6 +68,16 @@ TEST(WalletSetup, ThereIsAWalletOnBitcoinAndWhenItIsOn) {
   EXPECT_EQ(wallet_database(config).error().code, Code::kUnavailable);
 }
 
+TEST(WalletSetup, NothingIsPrunedThatAReorgMayNeed) {  // X1
+  const auto bitcoin = chain::find_network("bitcoin", "mainnet").value();
+  Config config;
+  EXPECT_EQ(wallet_store_options(config, bitcoin).prune_window, 288u);
+  config.chainstate.rollback_window = 2'000;
+  EXPECT_EQ(wallet_store_options(config, bitcoin).prune_window, 2'000u);
+  config.chainstate.rollback_window = 10;
+  EXPECT_EQ(wallet_store_options(config, bitcoin).prune_window, 288u);
+}
+
 TEST(WalletSetup, TheDataBelongToTheNetwork) {  // E5
   const auto mainnet = chain::find_network("bitcoin", "mainnet").value();
   const auto options = wallet::migrations(mainnet);

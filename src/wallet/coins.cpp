@@ -210,52 +210,74 @@ class AccountNames {
 
 }  // namespace
 
-Result<Page<Coin>> Store::coins(WalletId wallet, const CoinQuery& query) const {
+Result<Page<Coin>> find_coins(sql::Transaction& sql, WalletId wallet, const CoinQuery& query) {
   TRY(check_page(query.page));
-  std::optional<After> after;
-  if (!query.page.cursor.empty()) after = TRY(parse_cursor(query.order, query.page.cursor));
+  std::optional<After> at;
+  if (!query.page.cursor.empty()) at = TRY(parse_cursor(query.order, query.page.cursor));
+  TRY(require_wallet(sql, wallet));
+  std::optional<std::uint64_t> account, address;
+  if (query.account) account = TRY(require_account(sql, wallet, *query.account));
+  if (query.script) {
+    address = TRY(sql.value<std::uint64_t>(
+        "SELECT id FROM addresses WHERE wallet_id = $1 AND script_hash = $2",
+        {wallet, script_hash(*query.script)}));
+    if (!address) return fail(Code::kNotFound, "this wallet does not watch that address or script");
+  }
+  const Filter filter(query, account);
+  if (filter.walks_history() && by_amount(query.order))
+    return fail(Code::kInvalidInput,
+                "coins that are not unspent are listed by age: oldest or newest first");
+  AccountNames names(sql, wallet);
+  Page<Coin> page;
+  // Without filters the first look is enough; with them it goes on in larger steps.
+  std::size_t look = query.page.count + 1;
+  for (std::size_t examined = 0;;) {
+    look = rows_to_read(std::min(look, kMaxExamined - examined));
+    const std::vector<Read> rows = TRY(read_coins(sql, query, filter, {wallet, look, address, at}));
+    for (const Read& read : rows) {
+      if (page.items.size() == query.page.count) {
+        page.cursor = make_cursor(query.order, *at);
+        return page;
+      }
+      at = After{read.coin.amount.value, read.coin.id};
+      if (!filter.accepts(read)) continue;
+      page.items.push_back(read.coin);
+      page.items.back().account = TRY(names.name(read.account_id));
+    }
+    examined += rows.size();
+    if (rows.size() < look) return page;
+    if (examined >= kMaxExamined) {
+      page.cursor = make_cursor(query.order, *at);
+      return page;
+    }
+    look = std::min<std::size_t>(4 * look, 2'000);
+  }
+}
+
+Result<std::vector<Coin>> coins_leased_by(sql::Transaction& sql, WalletId wallet,
+                                          const LockId& lock_id) {
+  static const std::string kSql = fmt::format(
+      "SELECT {} FROM (SELECT c.* FROM utxo_leases x CROSS JOIN utxos c WHERE x.wallet_id = $1"
+      " AND x.external_lock_id = $2 AND x.expires_at > coffer_now() AND c.wallet_id = x.wallet_id"
+      " AND c.id = x.utxo_id ORDER BY c.id LIMIT {}) u{}",
+      kColumns, kMaxLeasedAtOnce, kMore);
+  std::vector<Read> found;
+  {
+    sql::Rows rows = TRY(sql.query(kSql, {wallet, lock_id}));
+    while (TRY(rows.next())) found.push_back(TRY(read_coin(rows)));
+  }
+  AccountNames names(sql, wallet);
+  std::vector<Coin> coins;
+  for (Read& read : found) {
+    coins.push_back(std::move(read.coin));
+    coins.back().account = TRY(names.name(read.account_id));
+  }
+  return coins;
+}
+
+Result<Page<Coin>> Store::coins(WalletId wallet, const CoinQuery& query) const {
   return database_.run_transaction(
-      [&](sql::Transaction& sql) -> Result<Page<Coin>> {
-        TRY(require_wallet(sql, wallet));
-        std::optional<std::uint64_t> account, address;
-        if (query.account) account = TRY(require_account(sql, wallet, *query.account));
-        if (query.script) {
-          address = TRY(sql.value<std::uint64_t>(
-              "SELECT id FROM addresses WHERE wallet_id = $1 AND script_hash = $2",
-              {wallet, script_hash(*query.script)}));
-          if (!address)
-            return fail(Code::kNotFound, "this wallet does not watch that address or script");
-        }
-        const Filter filter(query, account);
-        AccountNames names(sql, wallet);
-        Page<Coin> page;
-        std::optional<After> at = after;
-        // Without filters the first look is enough; with them it goes on in larger steps.
-        std::size_t look = query.page.count + 1;
-        for (std::size_t examined = 0;;) {
-          look = rows_to_read(std::min(look, kMaxExamined - examined));
-          const std::vector<Read> rows =
-              TRY(read_coins(sql, query, filter, {wallet, look, address, at}));
-          for (const Read& read : rows) {
-            if (page.items.size() == query.page.count) {
-              page.cursor = make_cursor(query.order, *at);
-              return page;
-            }
-            at = After{read.coin.amount.value, read.coin.id};
-            if (!filter.accepts(read)) continue;
-            page.items.push_back(read.coin);
-            page.items.back().account = TRY(names.name(read.account_id));
-          }
-          examined += rows.size();
-          if (rows.size() < look) return page;
-          if (examined >= kMaxExamined) {
-            page.cursor = make_cursor(query.order, *at);
-            return page;
-          }
-          look = std::min<std::size_t>(4 * look, 2'000);
-        }
-      },
-      kRead);
+      [&](sql::Transaction& sql) { return find_coins(sql, wallet, query); }, kRead);
 }
 
 Result<Coin> Store::coin(WalletId wallet, const chain::Outpoint& outpoint) const {

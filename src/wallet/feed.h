@@ -71,8 +71,10 @@ class Feed final : public bus::Consumer {
   // `last`: of the heights that another block at this one makes wrong.
   Result<> add_block_row(sql::Transaction& sql, const chain::Block& block, std::int64_t last);
   // Takes the blocks of these heights off the chain, both included.
+  static constexpr std::int64_t kAbove = std::numeric_limits<std::int64_t>::max();
   Result<std::uint64_t> disconnect(sql::Transaction& sql, std::int64_t first,
-                                   std::int64_t last = std::numeric_limits<std::int64_t>::max());
+                                   std::int64_t last = kAbove);
+  Result<> check_pruned(sql::Transaction& sql, std::int64_t first, std::int64_t last);
   void watch(const TxView& view, const std::vector<Hit>& hits);
 
   Store& store_;

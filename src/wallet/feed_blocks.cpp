@@ -71,6 +71,10 @@ Result<> Feed::add_block_row(sql::Transaction& sql, const chain::Block& block, s
       TRY(sql.value<Hash256>("SELECT header_hash FROM blocks WHERE block_height = $1", {height}));
   if (known && *known == block.hash) return {};
   if (known) (void)TRY(disconnect(sql, height, last));
+  // A person may have named it at another height.
+  if (const auto elsewhere = TRY(sql.value<std::int64_t>(
+          "SELECT block_height FROM blocks WHERE header_hash = $1", {block.hash})))
+    (void)TRY(disconnect(sql, *elsewhere, *elsewhere));
   (void)TRY(sql.execute(
       "INSERT INTO blocks (block_height, header_hash, block_timestamp) VALUES ($1, $2, $3)",
       {height, block.hash, block.time_unix_s}));
@@ -79,6 +83,7 @@ Result<> Feed::add_block_row(sql::Transaction& sql, const chain::Block& block, s
 
 Result<std::uint64_t> Feed::apply(sql::Transaction& sql, const chain::Block& block,
                                   std::optional<WalletId> only, std::uint64_t& invalidated) {
+  if (block.hash == store_.network().genesis) return 0;  // nobody can spend its output
   std::uint64_t changed = 0;
   bool has_row = false;
   // What a gap that grew makes ours may be anywhere in the block: then all of it is looked at
@@ -94,8 +99,7 @@ Result<std::uint64_t> Feed::apply(sql::Transaction& sql, const chain::Block& blo
       for (const Hit& hit : hits) {
         if (only && hit.wallet != *only) continue;
         // An old block says nothing of those above it.
-        const std::int64_t last = only ? static_cast<std::int64_t>(block.number.value)
-                                       : std::numeric_limits<std::int64_t>::max();
+        const std::int64_t last = only ? static_cast<std::int64_t>(block.number.value) : kAbove;
         if (!has_row) TRY(add_block_row(sql, block, last));
         has_row = true;
         const BlockRef where{block.number.value, block.hash, block.time_unix_s, place};
@@ -110,15 +114,27 @@ Result<std::uint64_t> Feed::apply(sql::Transaction& sql, const chain::Block& blo
   return changed;
 }
 
+// A branch takes the spenders of pruned coins along, one block in the middle only what is in it:
+// it was a person's word, which pruning does not believe.
+Result<> Feed::check_pruned(sql::Transaction& sql, std::int64_t first, std::int64_t last) {
+  std::optional<std::int64_t> pruned;
+  if (last == kAbove)
+    pruned = TRY(
+        sql.value<std::int64_t>("SELECT fixed_height FROM pruned_summary WHERE fixed_height >= $1"
+                                " ORDER BY fixed_height DESC LIMIT 1",
+                                {first}));
+  else
+    pruned = TRY(sql.value<std::int64_t>(
+        "SELECT height FROM pruned_transactions WHERE height >= $1 AND height <= $2 LIMIT 1",
+        {first, last}));
+  if (!pruned) return {};
+  return fail(Code::kBeyondWindow, "what was pruned needs block {}, which cannot be undone",
+              *pruned);
+}
+
 Result<std::uint64_t> Feed::disconnect(sql::Transaction& sql, std::int64_t first,
                                        std::int64_t last) {
-  const auto pruned = TRY(
-      sql.value<std::int64_t>("SELECT highest_height FROM pruned_summary WHERE highest_height >= $1"
-                              " AND lowest_height <= $2 LIMIT 1",
-                              {first, last}));
-  if (pruned)
-    return fail(Code::kBeyondWindow, "a transaction of block {} was pruned and cannot be undone",
-                *pruned);
+  TRY(check_pruned(sql, first, last));
   TRY(watch_.add_disconnected(sql, first - 1));
   struct Orphan {
     WalletId wallet;

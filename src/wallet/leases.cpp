@@ -35,9 +35,7 @@ Result<std::vector<CoinRow>> lock_coins(sql::Transaction& sql, WalletId wallet,
   if (twice != coins.end())
     return fail(Code::kInvalidInput, "{} is named twice", shown(twice->outpoint));
   for (CoinRow& coin : coins) {
-    if (sql.dialect() == sql::Dialect::kPostgres)
-      (void)TRY(sql.query("SELECT id FROM utxos WHERE wallet_id = $1 AND id = $2 FOR NO KEY UPDATE",
-                          {wallet, coin.id}));
+    TRY(lock_coin(sql, wallet, coin.id));
     const auto state = TRY(sql.value<std::string>(
         "SELECT state FROM coin_states WHERE wallet_id = $1 AND id = $2", {wallet, coin.id}));
     if (!state) return fail(Code::kNotFound, "this wallet has no coin {}", shown(coin.outpoint));
@@ -55,9 +53,7 @@ bool is_leasable(CoinState state) {
 template <typename Each>
 Result<std::int64_t> lease_each(sql::Database& database, WalletId wallet,
                                 const LeaseRequest& request, Each each) {
-  if (request.duration_ms < 1 || request.duration_ms > kMaxLeaseMs)
-    return fail(Code::kInvalidInput, "a lease lasts from 1 ms to a year, not {} ms",
-                request.duration_ms);
+  TRY(check_duration(request.duration_ms));
   return database.run_transaction(
       [&](sql::Transaction& sql) -> Result<std::int64_t> {
         TRY(require_wallet(sql, wallet));
@@ -72,19 +68,26 @@ Result<std::int64_t> lease_each(sql::Database& database, WalletId wallet,
 
 }  // namespace
 
+Result<> check_duration(std::int64_t duration_ms) {
+  if (duration_ms >= 1 && duration_ms <= kMaxLeaseMs) return {};
+  return fail(Code::kInvalidInput, "a lease lasts from 1 ms to a year, not {} ms", duration_ms);
+}
+
+Result<> lock_coin(sql::Transaction& sql, WalletId wallet, std::uint64_t coin) {
+  if (sql.dialect() == sql::Dialect::kSqlite) return {};  // one writer at a time anyway
+  (void)TRY(sql.query("SELECT id FROM utxos WHERE wallet_id = $1 AND id = $2 FOR NO KEY UPDATE",
+                      {wallet, coin}));
+  return {};
+}
+
 Result<std::int64_t> Store::lease(WalletId wallet, const LeaseRequest& request) {
   const auto take = [&](sql::Transaction& sql, const CoinRow& coin,
                         std::int64_t until) -> Result<> {
     if (!is_leasable(coin.state))
       return fail(Code::kConflict, "{} is {} and cannot be leased", shown(coin.outpoint),
                   to_string(coin.state));
-    const auto taken = TRY(sql.value<std::int64_t>(
-        "INSERT INTO utxo_leases (wallet_id, utxo_id, external_lock_id, expires_at)"
-        " VALUES ($1, $2, $3, $4) ON CONFLICT (wallet_id, utxo_id) DO UPDATE"
-        " SET external_lock_id = excluded.external_lock_id, expires_at = excluded.expires_at"
-        " WHERE utxo_leases.expires_at <= coffer_now()"
-        " OR utxo_leases.external_lock_id = excluded.external_lock_id RETURNING expires_at",
-        {wallet, coin.id, request.lock_id, until}));
+    const auto taken =
+        TRY(sql.value<std::int64_t>(kTakeLease, {wallet, coin.id, request.lock_id, until}));
     if (taken) return {};
     return fail(Code::kConflict, "{} is leased by another lock id", shown(coin.outpoint));
   };

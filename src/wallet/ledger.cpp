@@ -106,11 +106,28 @@ Result<> Ledger::set_status(const Row& row, TxStatus status, std::string_view re
   (void)TRY(
       sql_.execute("UPDATE transactions SET status = $3, reason = $4, changed_at = coffer_now(),"
                    " in_mempool = CASE WHEN $5 THEN in_mempool ELSE $5 END,"
+                   " is_told = CASE WHEN $5 THEN is_told ELSE $5 END,"
                    " block_height = CASE WHEN $5 THEN block_height END,"
                    " block_index = CASE WHEN $5 THEN block_index END"
                    " WHERE wallet_id = $1 AND id = $2",
                    {wallet_, row.id, to_string(status), why, is_active(status)}));
   return {};
+}
+
+Result<bool> Ledger::keep_bytes(const Row& row, const TxView& view, bool from_network) {
+  if (row.stub) return false;
+  const bool is_shared = row.status == TxStatus::kPublished;
+  if (is_shared && !from_network) {
+    const auto kept = TRY(sql_.value<Bytes>(
+        "SELECT raw_tx FROM tx_raw WHERE wallet_id = $1 AND tx_id = $2", {wallet_, row.id}));
+    if (kept && equal(*kept, view.tx.raw)) return false;
+    return fail(Code::kConflict, "{} is published with another witness", shown(row.hash));
+  }
+  const std::int64_t changed =
+      TRY(sql_.execute("UPDATE tx_raw SET raw_tx = $3 WHERE wallet_id = $1 AND tx_id = $2"
+                       " AND raw_tx <> $3",
+                       {wallet_, row.id, view.tx.raw}));
+  return changed > 0;
 }
 
 Result<std::vector<Ledger::Row>> Ledger::conflicts(const Row& row) {
@@ -150,7 +167,8 @@ Result<> Ledger::check_parents(const Row& row) {
   const auto pruned = TRY(sql_.value<Hash256>(
       "SELECT mine.prev_tx_hash FROM tx_inputs mine JOIN pruned_transactions g"
       " ON g.wallet_id = mine.wallet_id AND g.tx_hash = mine.prev_tx_hash"
-      " WHERE mine.wallet_id = $1 AND mine.tx_id = $2 AND mine.amount IS NOT NULL"
+      " WHERE mine.wallet_id = $1 AND mine.tx_id = $2 AND (mine.amount IS NOT NULL"
+      "   OR g.outputs LIKE '%,' || CAST(mine.prev_output_index AS TEXT) || ',%')"
       " AND NOT EXISTS (SELECT 1 FROM transactions p JOIN utxos u ON u.wallet_id = p.wallet_id"
       "   AND u.tx_id = p.id WHERE p.wallet_id = mine.wallet_id"
       "   AND p.tx_hash = mine.prev_tx_hash AND u.output_index = mine.prev_output_index)"
@@ -178,7 +196,7 @@ Result<> Ledger::check_leases(const Row& row, const RecordOptions& options) {
               shown(std::get<0>(*leased)), std::get<1>(*leased));
 }
 
-Result<> Ledger::settle(std::string_view which_coins, std::uint64_t tx_id) {
+Result<> Ledger::settle(std::string_view which_coins, std::uint64_t id) {
   (void)TRY(sql_.execute(
       fmt::format(
           "UPDATE utxos SET (spent_by_tx_id, spent_input_index) = ("
@@ -193,7 +211,7 @@ Result<> Ledger::settle(std::string_view which_coins, std::uint64_t tx_id) {
           " AND NOT EXISTS (SELECT 1 FROM transactions s WHERE s.wallet_id = utxos.wallet_id"
           "   AND s.id = utxos.spent_by_tx_id AND s.is_stub)",
           which_coins),
-      {wallet_, tx_id}));
+      {wallet_, id}));
   return {};
 }
 
@@ -222,13 +240,11 @@ Result<bool> Ledger::add_coins(const Row& row, const TxView& view,
     if (!id) continue;
     added = true;
     // Who was seen before its parent now knows what it spent.
-    sql::Rows spenders =
-        TRY(sql_.query("UPDATE tx_inputs SET amount = $4 WHERE wallet_id = $1 AND prev_tx_hash = $2"
-                       " AND prev_output_index = $3 RETURNING tx_id",
-                       {wallet_, row.hash, output.index, amount}));
-    std::vector<std::uint64_t> ids;
-    while (TRY(spenders.next())) ids.push_back(TRY(spenders.get<std::uint64_t>(0)));
-    if (!ids.empty()) TRY(settle_inputs(ids.front()));
+    const std::int64_t spenders =
+        TRY(sql_.execute("UPDATE tx_inputs SET amount = $4 WHERE wallet_id = $1"
+                         " AND prev_tx_hash = $2 AND prev_output_index = $3",
+                         {wallet_, row.hash, output.index, amount}));
+    if (spenders > 0) TRY(settle("id = $2", *id));
   }
   return added;
 }

@@ -106,11 +106,22 @@ class Ledger {
   // Whether its block is a person's word: then its inputs are watched for what contradicts it.
   Result<> set_told(const Row& row, bool told);
   Result<> set_status(const Row& row, TxStatus status, std::string_view reason);
+  // Bytes that differ under the same id, in their witness: the network's replace a person's, and a
+  // person's those that nobody else has. Whether they did. Errors: kConflict.
+  Result<bool> keep_bytes(const Row& row, const TxView& view, bool from_network);
   // The active ones that name an input of this transaction too.
   Result<std::vector<Row>> conflicts(const Row& row);
   // Errors: kConflict if it spends from an invalid transaction, or a coin whose spender is pruned.
   Result<> check_parents(const Row& row);
+  Result<std::vector<Row>> pending_parents(const Row& row);
+  // No published transaction spends from a pending one: the money would count twice.
+  // Errors: kConflict.
+  Result<> check_parents_published(const Row& row);
+  Result<> check_children_pending(const Row& row);
+  // The network has a transaction, so it has those that it spends from.
+  Result<std::vector<Hash256>> publish_ancestors(const Row& row);
   Result<> check_leases(const Row& row, const RecordOptions& options);
+  // The active ones; of the confirmed ones those that only a person has confirmed.
   Result<std::vector<Row>> descendants(const Row& root);
   // Adds the descendants, marks them all, draws edges to `winner`, settles their coins.
   Result<std::vector<Hash256>> invalidate(std::vector<Loser> losers, const Row* winner);
@@ -119,11 +130,11 @@ class Ledger {
   // The same for the coins that it holds: enough when it is not active any more, because of the
   // others it was not the best.
   Result<> settle_held(std::uint64_t tx_id);
-  Result<> settle(std::string_view which_coins, std::uint64_t tx_id);
+  Result<> settle(std::string_view which_coins, std::uint64_t id);  // $2 is the id
   Result<bool> add_coins(const Row& row, const TxView& view, std::span<const OwnedOutput> owned);
   // The row is published and its losers are known: everything that follows from it.
   Result<Recorded> win(const Row& row, std::vector<Loser> losers);
-  Result<Recorded> publish_row(Row row, bool is_new);
+  Result<Recorded> publish_row(Row row, bool is_new, bool from_network);
   Result<Recorded> unchanged(const Row& row, bool changed = false);
 
   sql::Transaction& sql_;

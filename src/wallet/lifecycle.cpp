@@ -12,7 +12,8 @@ Result<std::vector<Ledger::Row>> Ledger::descendants(const Row& root) {
       "  SELECT CAST($2 AS BIGINT), CAST($3 AS BYTEA)"
       "  UNION SELECT c.id, c.tx_hash FROM d CROSS JOIN tx_inputs i CROSS JOIN transactions c"
       "   WHERE i.prev_tx_hash = d.tx_hash AND i.wallet_id = $1 AND c.wallet_id = i.wallet_id"
-      "   AND c.id = i.tx_id AND c.status IN ('pending', 'published') AND c.block_height IS NULL)"
+      "   AND c.id = i.tx_id AND c.status IN ('pending', 'published')"
+      "   AND (c.block_height IS NULL OR c.is_told))"
       " SELECT {} FROM d CROSS JOIN transactions t WHERE t.wallet_id = $1 AND t.id = d.id"
       " AND d.id <> $2 LIMIT $4",
       kRowColumns);
@@ -60,6 +61,54 @@ Result<std::vector<Hash256>> Ledger::invalidate(std::vector<Loser> losers, const
   return done;
 }
 
+Result<std::vector<Ledger::Row>> Ledger::pending_parents(const Row& row) {
+  static const std::string kSql = fmt::format(
+      "SELECT DISTINCT {} FROM tx_inputs mine JOIN transactions t ON t.wallet_id = mine.wallet_id"
+      " AND t.tx_hash = mine.prev_tx_hash WHERE mine.wallet_id = $1 AND mine.tx_id = $2"
+      " AND t.status = 'pending' ORDER BY t.id",
+      kRowColumns);
+  return rows(kSql, {wallet_, row.id});
+}
+
+Result<> Ledger::check_parents_published(const Row& row) {
+  const std::vector<Row> parents = TRY(pending_parents(row));
+  if (parents.empty()) return {};
+  return fail(Code::kConflict, "the transaction spends from {}, which is pending; publish it first",
+              shown(parents.front().hash));
+}
+
+Result<> Ledger::check_children_pending(const Row& row) {
+  static const std::string kSql = fmt::format(
+      "SELECT {} FROM tx_inputs i CROSS JOIN transactions t WHERE i.prev_tx_hash = $2"
+      " AND i.wallet_id = $1 AND t.wallet_id = i.wallet_id AND t.id = i.tx_id"
+      " AND t.status = 'published' ORDER BY t.id LIMIT 1",
+      kRowColumns);
+  const std::vector<Row> children = TRY(rows(kSql, {wallet_, row.hash}));
+  if (children.empty()) return {};
+  return fail(Code::kConflict, "{} spends from it and is published; so is it, then",
+              shown(children.front().hash));
+}
+
+Result<std::vector<Hash256>> Ledger::publish_ancestors(const Row& row) {
+  std::vector<Hash256> invalidated;
+  std::vector<Row> path = {row};
+  for (;;) {
+    std::vector<Row> parents = TRY(pending_parents(path.back()));
+    if (!parents.empty()) {
+      path.push_back(std::move(parents.front()));
+      continue;
+    }
+    if (path.size() == 1) return invalidated;
+    const Recorded done = TRY(publish_row(path.back(), false, false));
+    invalidated.insert(invalidated.end(), done.invalidated.begin(), done.invalidated.end());
+    path.pop_back();
+    for (const Row& child : path)
+      if (std::ranges::find(done.invalidated, child.hash) != done.invalidated.end())
+        return fail(Code::kConflict, "{} and {}, from which it spends, exclude each other",
+                    shown(child.hash), shown(done.tx));
+  }
+}
+
 Result<Recorded> Ledger::win(const Row& row, std::vector<Loser> losers) {
   Recorded answer = TRY(unchanged(row, true));
   answer.invalidated = TRY(invalidate(std::move(losers), &row));
@@ -74,11 +123,18 @@ Result<Recorded> Ledger::add_pending(const TxView& view, std::span<const OwnedOu
   std::optional<Row> row = TRY(find(view.tx.id));
   if (!row)
     if (const auto pruned = TRY(find_pruned(view.tx.id))) return pruned->answer;
-  if (row && (is_active(row->status) || row->coinbase))
-    return unchanged(*row, row->stub ? false : TRY(add_coins(*row, view, owned)));
+  if (row && (is_active(row->status) || row->coinbase)) {
+    const bool bytes = TRY(keep_bytes(*row, view, false));
+    const bool coins = !row->stub && TRY(add_coins(*row, view, owned));
+    return unchanged(*row, bytes || coins);
+  }
   const bool is_new = !row;
-  if (is_new) row = TRY(insert(view, TxStatus::kPending, std::nullopt, false));
+  if (is_new)
+    row = TRY(insert(view, TxStatus::kPending, std::nullopt, false));
+  else
+    (void)TRY(keep_bytes(*row, view, false));
   TRY(check_parents(*row));
+  TRY(check_children_pending(*row));
   const std::vector<Row> others = TRY(conflicts(*row));
   for (const Row& other : others) {
     if (other.height)
@@ -98,20 +154,26 @@ Result<Recorded> Ledger::add_pending(const TxView& view, std::span<const OwnedOu
   return unchanged(*row, true);
 }
 
-Result<Recorded> Ledger::publish_row(Row row, bool is_new) {
+Result<Recorded> Ledger::publish_row(Row row, bool is_new, bool from_network) {
   const bool was_invalid = !is_new && !is_active(row.status);
-  std::vector<Row> others = TRY(conflicts(row));
   if (was_invalid) {
     // W3: seen again, it changes nothing while somebody published holds an input, or while its
     // parents are invalid.
-    for (const Row& other : others)
+    const std::vector<Row> holders = TRY(conflicts(row));
+    for (const Row& other : holders)
       if (other.status == TxStatus::kPublished) return unchanged(row);
     if (auto parents = check_parents(row); !parents) {
       if (parents.error().code != Code::kConflict) return fail(std::move(parents).error());
       return unchanged(row);
     }
   }
+  std::vector<Hash256> earlier;
+  if (from_network)
+    earlier = TRY(publish_ancestors(row));
+  else
+    TRY(check_parents_published(row));
   std::vector<Loser> losers;
+  std::vector<Row> others = TRY(conflicts(row));
   for (Row& other : others) {
     if (other.height)
       return fail(Code::kConflict, "{} has spent an input of the transaction and is confirmed",
@@ -120,10 +182,12 @@ Result<Recorded> Ledger::publish_row(Row row, bool is_new) {
     losers.push_back({std::move(other), published ? TxStatus::kReplaced : TxStatus::kFailed,
                       published ? kReplacedReason : kDoubleSpentReason, true});
   }
-  if (!was_invalid) TRY(check_parents(row));
+  TRY(check_parents(row));
   if (!is_new) TRY(set_status(row, TxStatus::kPublished, ""));
   row.status = TxStatus::kPublished;
-  return win(row, std::move(losers));
+  Recorded answer = TRY(win(row, std::move(losers)));
+  answer.invalidated.insert(answer.invalidated.begin(), earlier.begin(), earlier.end());
+  return answer;
 }
 
 Result<Recorded> Ledger::add_published(const TxView& view, std::span<const OwnedOutput> owned,
@@ -136,11 +200,13 @@ Result<Recorded> Ledger::add_published(const TxView& view, std::span<const Owned
   if (row && row->stub) return unchanged(*row);
   Recorded answer;
   if (row && row->status == TxStatus::kPublished) {
-    answer = TRY(unchanged(*row));
+    const bool bytes = TRY(keep_bytes(*row, view, in_mempool));
+    answer = TRY(unchanged(*row, bytes));
   } else {
     const bool is_new = !row;
     if (is_new) row = TRY(insert(view, TxStatus::kPublished, std::nullopt, in_mempool));
-    answer = TRY(publish_row(*row, is_new));
+    answer = TRY(publish_row(*row, is_new, in_mempool));
+    if (!is_new && answer.changed) (void)TRY(keep_bytes(*row, view, in_mempool));
   }
   if (in_mempool && answer.status == TxStatus::kPublished && !answer.height)
     (void)TRY(
@@ -157,9 +223,11 @@ Result<Recorded> Ledger::add_confirmed(const TxView& view, std::span<const Owned
   if (!row || row->stub)
     if (const auto gone = TRY(find_pruned(view.tx.id)))
       return look_again(*gone, std::move(row), view, owned, block, word);
+  const bool bytes = row && TRY(keep_bytes(*row, view, word == Word::kChain));
   if (row && row->height == block.height) {
     if (word == Word::kChain) TRY(set_told(*row, false));
-    return unchanged(*row, TRY(add_coins(*row, view, owned)));
+    const bool coins = TRY(add_coins(*row, view, owned));
+    return unchanged(*row, bytes || coins);
   }
   if (row && row->height && word == Word::kPerson)
     return fail(Code::kConflict, "{} is confirmed at height {}", shown(row->hash), *row->height);
@@ -182,7 +250,10 @@ Result<Recorded> Ledger::add_confirmed(const TxView& view, std::span<const Owned
                   shown(other.hash));
     losers.push_back({std::move(other), TxStatus::kFailed, kDoubleSpentReason, true});
   }
-  if (word == Word::kPerson) TRY(check_parents(*row));
+  if (word == Word::kPerson) {
+    TRY(check_parents(*row));
+    TRY(check_parents_published(*row));
+  }
   Recorded answer = TRY(win(*row, std::move(losers)));
   (void)TRY(add_coins(*row, view, owned));
   return answer;
@@ -194,7 +265,7 @@ Result<Recorded> Ledger::publish(const Hash256& hash) {
   if (row.status != TxStatus::kPending)
     return fail(Code::kConflict, "{} is {}; only a pending transaction can be published",
                 shown(hash), to_string(row.status));
-  return publish_row(row, false);
+  return publish_row(row, false, false);
 }
 
 Result<Recorded> Ledger::cancel(const Hash256& hash) {

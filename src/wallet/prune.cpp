@@ -1,11 +1,12 @@
 // Manual pruning (W6), by the rule of safe deletion (X1): a confirmed transaction goes once it and
-// every spender of its coins lie the window below the tip. It stays as a stub, without bytes and
-// inputs, while a kept coin names it as its spender; so a spent coin never comes back (W5). A stub
-// may have got coins of its own since (pruned.cpp), which go by the same rule.
+// every spender of its coins lie the window below the tip, by the word of the chain and not of a
+// person. It stays as a stub, without bytes and inputs, while a kept coin names it as its spender;
+// so a spent coin never comes back (W5). A stub may have got coins of its own since (pruned.cpp),
+// which go by the same rule.
 //
-// It is done in steps, each a commit of its own that leaves nothing half done, so that nobody waits
-// long for a turn to write. Cost: one look at the confirmed transactions below the window, oldest
-// first, until the limit is reached.
+// It is done in steps, each a commit of its own that looks at a bounded number of transactions and
+// leaves nothing half done, so that nobody waits long for a turn to write. Cost: one look at the
+// confirmed transactions below the window, oldest first, until the limit is reached.
 #include <unordered_set>
 
 #include "wallet/ledger_impl.h"
@@ -20,38 +21,46 @@ struct Found {
   std::int64_t height = -1, index = -1;
   bool stub = false;
 };
+struct Looked {
+  std::vector<Found> going;
+  Found last;  // of all that were looked at
+  bool at_end = false;
+};
 
 class Pruner {
  public:
   Pruner(sql::Transaction& sql, WalletId wallet, std::uint64_t window)
       : sql_(sql), wallet_(wallet), window_(window) {}
 
-  // Those that may go, after `last` in the order of the chain.
-  Result<std::vector<Found>> find_confirmed(const Found& last, std::size_t count) {
-    return find(
-        "SELECT t.id, t.tx_hash, t.block_height, t.block_index, t.is_stub FROM transactions t"
-        " CROSS JOIN sync_state y WHERE t.wallet_id = $1 AND t.block_height IS NOT NULL"
-        " AND (t.block_height, t.block_index, t.id) > ($3, $4, $5)"
-        " AND (NOT t.is_stub OR EXISTS (SELECT 1 FROM utxos k"
-        "   WHERE k.wallet_id = t.wallet_id AND k.tx_id = t.id))"
-        " AND t.block_height <= y.tip_height - CAST($2 AS BIGINT)"
-        " AND NOT EXISTS (SELECT 1 FROM utxos u LEFT JOIN transactions s"
-        "   ON s.wallet_id = u.wallet_id AND s.id = u.spent_by_tx_id"
-        "   WHERE u.wallet_id = t.wallet_id AND u.tx_id = t.id AND (s.block_height IS NULL"
-        "     OR s.block_height > y.tip_height - CAST($2 AS BIGINT)))"
-        " ORDER BY t.block_height, t.block_index, t.id LIMIT $6",
-        {wallet_, window_, last.height, last.index, last.id, count});
+  // Which may go of the next `count` confirmed ones, in the order of the chain.
+  Result<Looked> look_at_confirmed(const Found& last, std::size_t count) {
+    return look(
+        "SELECT t.id, t.tx_hash, t.block_height, t.block_index, t.is_stub, NOT t.is_told"
+        "  AND (NOT t.is_stub OR EXISTS (SELECT 1 FROM utxos k"
+        "    WHERE k.wallet_id = t.wallet_id AND k.tx_id = t.id))"
+        "  AND NOT EXISTS (SELECT 1 FROM utxos u LEFT JOIN transactions s"
+        "    ON s.wallet_id = u.wallet_id AND s.id = u.spent_by_tx_id"
+        "    WHERE u.wallet_id = t.wallet_id AND u.tx_id = t.id AND (s.block_height IS NULL"
+        "      OR s.is_told OR s.block_height > t.tip_height - CAST($2 AS BIGINT)))"
+        " FROM (SELECT c.*, y.tip_height FROM transactions c CROSS JOIN sync_state y"
+        "   WHERE c.wallet_id = $1 AND c.block_height IS NOT NULL"
+        "   AND (c.block_height, c.block_index, c.id) > ($3, $4, $5)"
+        "   AND c.block_height <= y.tip_height - CAST($2 AS BIGINT)"
+        "   ORDER BY c.block_height, c.block_index, c.id LIMIT $6) t"
+        " ORDER BY t.block_height, t.block_index, t.id",
+        {wallet_, window_, last.height, last.index, last.id, count}, count);
   }
-  Result<std::vector<Found>> find_invalid(const Found& last, std::size_t count,
-                                          std::int64_t older_than_ms) {
-    return find(
-        "SELECT t.id, t.tx_hash, t.block_height, t.block_index, t.is_stub FROM transactions t"
-        " WHERE t.wallet_id = $1 AND t.block_height IS NULL AND t.id > $3"
-        " AND t.status NOT IN ('pending', 'published')"
-        " AND t.changed_at <= coffer_now() - CAST($2 AS BIGINT)"
-        " AND NOT EXISTS (SELECT 1 FROM utxos u WHERE u.wallet_id = t.wallet_id"
-        "   AND u.tx_id = t.id AND u.spent_by_tx_id IS NOT NULL) ORDER BY t.id LIMIT $4",
-        {wallet_, older_than_ms, last.id, count});
+  // Which may go of the next `count` that no block has.
+  Result<Looked> look_at_invalid(const Found& last, std::size_t count, std::int64_t older_than_ms) {
+    return look(
+        "SELECT t.id, t.tx_hash, t.block_height, t.block_index, t.is_stub,"
+        "  t.status NOT IN ('pending', 'published')"
+        "  AND t.changed_at <= coffer_now() - CAST($2 AS BIGINT)"
+        "  AND NOT EXISTS (SELECT 1 FROM utxos u WHERE u.wallet_id = t.wallet_id"
+        "    AND u.tx_id = t.id AND u.spent_by_tx_id IS NOT NULL)"
+        " FROM (SELECT * FROM transactions WHERE wallet_id = $1 AND block_height IS NULL"
+        "   AND id > $3 ORDER BY id LIMIT $4) t ORDER BY t.id",
+        {wallet_, older_than_ms, last.id, count}, count);
   }
 
   Result<> prune_confirmed(std::span<const Found> txs, Pruned& done) {
@@ -114,10 +123,11 @@ class Pruner {
   }
 
  private:
-  Result<std::vector<Found>> find(std::string_view text, sql::Params params) {
+  Result<Looked> look(std::string_view text, sql::Params params, std::size_t count) {
     sql::Rows rows = TRY(sql_.query(text, params));
-    std::vector<Found> found;
-    while (TRY(rows.next())) {
+    Looked looked;
+    std::size_t seen = 0;
+    for (; TRY(rows.next()); ++seen) {
       Found one;
       one.id = TRY(rows.get<std::uint64_t>(0));
       one.hash = TRY(rows.get<Hash256>(1));
@@ -126,23 +136,28 @@ class Pruner {
       one.index = TRY(rows.get<std::optional<std::int64_t>>(3))
       .value_or(-1);
       one.stub = TRY(rows.get<bool>(4));
-      found.push_back(one);
+      if (TRY(rows.get<bool>(5))) looked.going.push_back(one);
+      looked.last = one;
     }
-    return found;
+    looked.at_end = seen < count;
+    return looked;
   }
 
   Result<> prune_one(const Found& tx, std::vector<std::uint64_t>& stubs, Pruned& done) {
     std::string outputs;
     std::uint64_t coins = 0, received = 0;
+    std::int64_t fixed = tx.height;
     {
       sql::Rows rows = TRY(
-          sql_.query("SELECT output_index, amount, spent_by_tx_id FROM utxos WHERE wallet_id = $1"
-                     " AND tx_id = $2 ORDER BY output_index",
+          sql_.query("SELECT u.output_index, u.amount, s.id, s.block_height FROM utxos u"
+                     " JOIN transactions s ON s.wallet_id = u.wallet_id AND s.id = u.spent_by_tx_id"
+                     " WHERE u.wallet_id = $1 AND u.tx_id = $2 ORDER BY u.output_index",
                      {wallet_, tx.id}));
       for (; TRY(rows.next()); ++coins) {
         outputs += fmt::format("{},", TRY(rows.get<std::uint32_t>(0)));
         received += TRY(rows.get<std::uint64_t>(1));
         stubs.push_back(TRY(rows.get<std::uint64_t>(2)));
+        fixed = std::max(fixed, TRY(rows.get<std::int64_t>(3)));
       }
     }
     const auto spent = TRY(sql_.value<std::uint64_t>(
@@ -157,15 +172,17 @@ class Pruner {
                      {wallet_, tx.hash, tx.height, "," + outputs}));
     (void)TRY(sql_.execute(
         "INSERT INTO pruned_summary AS p (wallet_id, transactions, coins, received, spent,"
-        " lowest_height, highest_height) VALUES ($1, $6, $2, $3, $4, $5, $5)"
+        " lowest_height, highest_height, fixed_height) VALUES ($1, $6, $2, $3, $4, $5, $5, $7)"
         " ON CONFLICT (wallet_id) DO UPDATE SET transactions = p.transactions + $6,"
         " coins = p.coins + excluded.coins, received = p.received + excluded.received,"
         " spent = p.spent + excluded.spent,"
         " lowest_height = CASE WHEN excluded.lowest_height < p.lowest_height"
         "   THEN excluded.lowest_height ELSE p.lowest_height END,"
         " highest_height = CASE WHEN excluded.highest_height > p.highest_height"
-        "   THEN excluded.highest_height ELSE p.highest_height END",
-        {wallet_, coins, received, spent.value_or(0), tx.height, tx.stub ? 0 : 1}));
+        "   THEN excluded.highest_height ELSE p.highest_height END,"
+        " fixed_height = CASE WHEN excluded.fixed_height > p.fixed_height"
+        "   THEN excluded.fixed_height ELSE p.fixed_height END",
+        {wallet_, coins, received, spent.value_or(0), tx.height, tx.stub ? 0 : 1, fixed}));
     (void)TRY(
         sql_.execute("DELETE FROM utxos WHERE wallet_id = $1 AND tx_id = $2", {wallet_, tx.id}));
     (void)TRY(sql_.execute("DELETE FROM tx_inputs WHERE wallet_id = $1 AND tx_id = $2",
@@ -194,25 +211,23 @@ Result<Pruned> Store::prune(WalletId wallet, const PruneOptions& options) {
   if (options.dry_run) return promise_prune(wallet, options);
   Pruned sum;
   const auto run = [&](bool confirmed) -> Result<> {
-    Found last;
-    for (std::size_t left = options.limit; left > 0;) {
-      const std::size_t count = std::min(left, options_.step);
-      std::vector<Found> found;
+    Looked looked;
+    for (std::size_t left = options.limit; !looked.at_end;) {
+      const Found last = looked.last;
       const auto step = database_.run_transaction(
           [&](sql::Transaction& sql) -> Result<Pruned> {
             TRY(share_writing(sql));
             TRY(Ledger(sql, wallet).lock());
             Pruner pruner(sql, wallet, options_.prune_window);
-            if (confirmed)
-              found = TRY(pruner.find_confirmed(last, count + 1));
-            else
-              found = TRY(pruner.find_invalid(last, count + 1, *options.invalid_older_than_ms));
-            const std::span<const Found> going(found.data(), std::min(found.size(), count));
+            looked = TRY(confirmed ? pruner.look_at_confirmed(last, options_.step)
+                                   : pruner.look_at_invalid(last, options_.step,
+                                                            *options.invalid_older_than_ms));
+            const std::size_t count = std::min(looked.going.size(), left);
+            const std::span<const Found> going(looked.going.data(), count);
             Pruned done;
-            if (confirmed)
-              TRY(pruner.prune_confirmed(going, done));
-            else
-              TRY(pruner.prune_invalid(going, done));
+            done.more = count < looked.going.size();
+            TRY(confirmed ? pruner.prune_confirmed(going, done)
+                          : pruner.prune_invalid(going, done));
             return done;
           },
           kWrite);
@@ -220,11 +235,10 @@ Result<Pruned> Store::prune(WalletId wallet, const PruneOptions& options) {
       sum.transactions += step->transactions;
       sum.invalid += step->invalid;
       sum.coins += step->coins;
-      if (found.size() <= count) return {};
-      last = found[count - 1];
-      left -= count;
+      sum.more |= step->more;
+      if (step->more) return {};
+      left -= looked.going.size();
     }
-    sum.more = true;
     return {};
   };
   TRY(run(true));
@@ -242,20 +256,33 @@ Result<Pruned> Store::promise_prune(WalletId wallet, const PruneOptions& options
         TRY(require_wallet(sql, wallet));
         Pruner pruner(sql, wallet, options_.prune_window);
         Pruned sum;
-        std::vector<Found> found = TRY(pruner.find_confirmed({}, options.limit + 1));
-        if (found.size() > options.limit) sum.more = true, found.pop_back();
+        const auto find = [&](auto look) -> Result<std::vector<Found>> {
+          std::vector<Found> found;
+          for (Looked looked; !looked.at_end;) {
+            looked = TRY(look(looked.last, options_.step));
+            for (const Found& one : looked.going) {
+              sum.more |= found.size() == options.limit;
+              if (found.size() == options.limit) return found;
+              sum.coins += TRY(pruner.coins_of(one));
+              found.push_back(one);
+            }
+          }
+          return found;
+        };
+        const std::vector<Found> confirmed = TRY(find([&](const Found& last, std::size_t count) {
+          return pruner.look_at_confirmed(last, count);
+        }));
         std::unordered_set<std::uint64_t> going;
-        for (const Found& tx : found) {
+        for (const Found& tx : confirmed) {
           going.insert(tx.id);
           sum.transactions += tx.stub ? 0 : 1;
-          sum.coins += TRY(pruner.coins_of(tx));
         }
         sum.stubs = TRY(pruner.stubs_after(going));
         if (!options.invalid_older_than_ms) return sum;
-        found = TRY(pruner.find_invalid({}, options.limit + 1, *options.invalid_older_than_ms));
-        if (found.size() > options.limit) sum.more = true, found.pop_back();
-        sum.invalid = found.size();
-        for (const Found& tx : found) sum.coins += TRY(pruner.coins_of(tx));
+        const std::vector<Found> invalid = TRY(find([&](const Found& last, std::size_t count) {
+          return pruner.look_at_invalid(last, count, *options.invalid_older_than_ms);
+        }));
+        sum.invalid = invalid.size();
         return sum;
       },
       kRead);

@@ -106,7 +106,9 @@ Result<Recorded> Ledger::look_again(const Gone& gone, std::optional<Row> row, co
                                     std::span<const OwnedOutput> owned, const BlockRef& block,
                                     Word word) {
   Recorded answer = gone.answer;
-  if (word == Word::kPerson && answer.height != block.height) return answer;
+  if (word == Word::kPerson && answer.height != block.height)
+    return fail(Code::kConflict, "{} was confirmed at height {} and is pruned", shown(answer.tx),
+                *answer.height);
   std::vector<OwnedOutput> fresh;
   for (const OwnedOutput& output : owned)
     if (!gone.had(output)) fresh.push_back(output);
@@ -121,7 +123,8 @@ Result<Recorded> Ledger::look_again(const Gone& gone, std::optional<Row> row, co
     (void)TRY(sql_.execute(
         "UPDATE pruned_summary SET"
         " lowest_height = CASE WHEN $2 < lowest_height THEN $2 ELSE lowest_height END,"
-        " highest_height = CASE WHEN $2 > highest_height THEN $2 ELSE highest_height END"
+        " highest_height = CASE WHEN $2 > highest_height THEN $2 ELSE highest_height END,"
+        " fixed_height = CASE WHEN $2 > fixed_height THEN $2 ELSE fixed_height END"
         " WHERE wallet_id = $1",
         {wallet_, block.height}));
   }

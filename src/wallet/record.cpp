@@ -45,6 +45,16 @@ Result<> add_block(sql::Transaction& sql, const BlockRef& block) {
   return fail(Code::kConflict, "another block is known at height {}", block.height);
 }
 
+// Sums stay far from where numbers end, whatever a person says.
+Result<> check_total(sql::Transaction& sql, WalletId wallet) {
+  const auto total = TRY(sql.value<std::uint64_t>(
+      "SELECT CAST(coalesce(sum(amount), 0) AS BIGINT) FROM balance_summary WHERE wallet_id = $1"
+      " AND address_id = 0",
+      {wallet}));
+  if (total.value_or(0) <= kMaxMoney) return {};
+  return fail(Code::kInvalidInput, "the wallet would hold more than all money there is");
+}
+
 }  // namespace
 
 Result<Recorded> Store::record_in(sql::Transaction& sql, WalletId wallet,
@@ -53,17 +63,24 @@ Result<Recorded> Store::record_in(sql::Transaction& sql, WalletId wallet,
   if (!options.block && !is_active(options.status))
     return fail(Code::kInvalidInput,
                 "a transaction is recorded as pending, published or confirmed");
+  if (options.block && options.block->hash == network_.genesis)
+    return fail(Code::kInvalidInput, "what the genesis block pays cannot be spent");
   Ledger ledger(sql, wallet);
   TRY(ledger.lock());
   const std::vector<OwnedOutput> owned = TRY(find_owned(sql, network_, wallet, view));
   if (owned.empty() && !TRY(concerns(sql, wallet, view)))
     return fail(Code::kInvalidInput, "nothing in the transaction belongs to this wallet");
+  Recorded recorded;
   if (options.block) {
     TRY(add_block(sql, *options.block));
-    return ledger.add_confirmed(view, owned, *options.block, Ledger::Word::kPerson);
+    recorded = TRY(ledger.add_confirmed(view, owned, *options.block, Ledger::Word::kPerson));
+  } else if (options.status == TxStatus::kPending) {
+    recorded = TRY(ledger.add_pending(view, owned, options));
+  } else {
+    recorded = TRY(ledger.add_published(view, owned, false));
   }
-  if (options.status == TxStatus::kPending) return ledger.add_pending(view, owned, options);
-  return ledger.add_published(view, owned, false);
+  TRY(check_total(sql, wallet));
+  return recorded;
 }
 
 Result<Recorded> Store::record(WalletId wallet, ByteView raw, const RecordOptions& options) {

@@ -17,15 +17,16 @@ Result<WalletInfo> Store::request_rescan(WalletId wallet, std::uint64_t from_hei
         const std::string name = fmt::format("{}", wallet);
         const WalletInfo before = TRY(wallet_row(sql, "id = $1", {wallet}, name));
         const std::uint64_t next = std::min(from_height, before.rescan_next.value_or(from_height));
-        (void)TRY(sql.execute("UPDATE wallets SET rescan_next = $2, rescan_to = $3 WHERE id = $1",
-                              {wallet, next, tip}));
+        (void)TRY(
+            sql.execute("UPDATE wallets SET rescan_next = $2, rescan_to = $3,"
+                        " rescans_asked = rescans_asked + 1 WHERE id = $1",
+                        {wallet, next, tip}));
         return wallet_row(sql, "id = $1", {wallet}, name);
       },
       kWrite);
 }
 
-Result<std::optional<WalletInfo>> Store::save_rescan(WalletId wallet, std::uint64_t from,
-                                                     std::uint64_t next) {
+Result<std::optional<WalletInfo>> Store::save_rescan(const WalletInfo& asked, std::uint64_t next) {
   return database_.run_transaction(
       [&](sql::Transaction& sql) -> Result<std::optional<WalletInfo>> {
         // Coins and addresses that the rescan has found are known to the follower from here on: no
@@ -38,10 +39,9 @@ Result<std::optional<WalletInfo>> Store::save_rescan(WalletId wallet, std::uint6
           more = next, last = static_cast<std::uint64_t>(tip);
         (void)TRY(
             sql.execute("UPDATE wallets SET rescan_next = $3, rescan_to = $4 WHERE id = $1"
-                        " AND rescan_next = $2",
-                        {wallet, from, more, last}));
-        const std::string name = fmt::format("{}", wallet);
-        WalletInfo left = TRY(wallet_row(sql, "id = $1", {wallet}, name));
+                        " AND rescans_asked = $2",
+                        {asked.id, asked.rescans_asked, more, last}));
+        WalletInfo left = TRY(wallet_row(sql, "id = $1", {asked.id}, asked.name));
         if (!left.rescan_next) return std::nullopt;
         return left;
       },

@@ -9,7 +9,8 @@ namespace coffer::wallet {
 namespace {
 
 constexpr std::string_view kWalletColumns =
-    "id, name, birthday_height, gap_limit, created_at, rescan_next, rescan_to";
+    "id, name, birthday_height, gap_limit, created_at, rescan_next, rescan_to,"
+    " rescans_asked";
 
 Result<WalletInfo> read_wallet(const sql::Rows& rows) {
   WalletInfo wallet;
@@ -20,6 +21,7 @@ Result<WalletInfo> read_wallet(const sql::Rows& rows) {
   wallet.created_at_ms = TRY(rows.get<std::int64_t>(4));
   wallet.rescan_next = TRY(rows.get<std::optional<std::uint64_t>>(5));
   wallet.rescan_to = TRY(rows.get<std::optional<std::uint64_t>>(6));
+  wallet.rescans_asked = TRY(rows.get<std::uint64_t>(7));
   return wallet;
 }
 

@@ -43,7 +43,7 @@ inline constexpr std::size_t kMaxPage = 1'000;
 enum class CoinOrder : std::uint8_t { kOldest, kNewest, kLargest, kSmallest };
 struct CoinQuery {
   // Nothing: all that are unspent and alive. A state that is not unspent (spent, dead …) walks
-  // through the history of the wallet.
+  // through the history of the wallet, by age only.
   std::vector<CoinState> states;
   std::optional<std::string> account;
   std::optional<Bytes> script;
@@ -107,6 +107,20 @@ struct LeaseRequest {
   std::int64_t duration_ms = 0;
 };
 inline constexpr std::size_t kMaxLeasedAtOnce = 10'000;
+// Coins to be chosen and leased at once.
+struct LeaseSelection {
+  std::uint64_t amount = 0;  // at least so much
+  LockId lock_id{};
+  std::int64_t duration_ms = 0;
+  std::optional<std::string> account = {};
+  CoinOrder order = CoinOrder::kLargest;  // which are taken first
+  bool chain_pending = false;             // W1: also those that are not confirmed
+};
+struct SelectedCoins {
+  std::vector<Coin> coins;
+  std::uint64_t amount = 0;
+  std::int64_t expires_at_ms = 0;
+};
 inline constexpr std::int64_t kMaxLeaseMs = 365ll * 24 * 3600 * 1000;
 
 struct PruneOptions {
@@ -196,6 +210,7 @@ class Store {
 
   // ---- reads (reads_*.cpp): each one snapshot; no writer waits for them ----
   Result<Balance> balance(WalletId wallet, const Scope& scope = {}) const;
+  // Errors: kInvalidInput, also for coins that are not unspent in the order of their amounts.
   Result<Page<Coin>> coins(WalletId wallet, const CoinQuery& query) const;
   Result<Coin> coin(WalletId wallet, const chain::Outpoint& outpoint) const;
   Result<Page<HistoryEntry>> history(WalletId wallet, const HistoryQuery& query) const;
@@ -206,6 +221,11 @@ class Store {
   // holds one, or a coin is spent, immature or dead; kInvalidInput for a duration outside 1 ms to a
   // year.
   Result<std::int64_t> lease(WalletId wallet, const LeaseRequest& request);
+  // Chooses coins that may be spent and leases them, as one atomic unit (W8). What the lock id
+  // holds already comes first, so that the same request again gets the same coins (E3).
+  // Errors: kConflict if there is not so much that may be spent; kTooLarge if it takes more than
+  // kMaxLeasedAtOnce coins; kUnavailable if others were faster too often; kInvalidInput.
+  Result<SelectedCoins> select_and_lease(WalletId wallet, const LeaseSelection& selection);
   // Errors: kConflict if this lock id does not hold all of them now.
   Result<std::int64_t> renew(WalletId wallet, const LeaseRequest& request);
   // Nothing happens if it is not leased, or not any more. Errors: kConflict if another holds it.
@@ -220,11 +240,10 @@ class Store {
   // From this height to where the wallets stand; an earlier one that is not done is widened.
   // Errors: kInvalidInput if the wallets stand below it.
   Result<WalletInfo> request_rescan(WalletId wallet, std::uint64_t from_height);
-  // From `from` to below `next` is done. What is left: nothing once all blocks are that the wallets
-  // have passed meanwhile, too, and then the request is gone; another place to go on at if somebody
-  // asked for more.
-  Result<std::optional<WalletInfo>> save_rescan(WalletId wallet, std::uint64_t from,
-                                                std::uint64_t next);
+  // What was asked is done to below `next`. What is left: nothing once all blocks are that the
+  // wallets have passed meanwhile, too, and then the request is gone; another place to go on at if
+  // somebody asked again, because what was looked at was looked at without what is new.
+  Result<std::optional<WalletInfo>> save_rescan(const WalletInfo& asked, std::uint64_t next);
   Result<std::vector<WalletInfo>> requested_rescans() const;
 
   // ---- upkeep (prune.cpp, verify.cpp) ----

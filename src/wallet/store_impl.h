@@ -39,6 +39,25 @@ inline Result<CoinState> read_state(const sql::Rows& rows, int column) {
   return parse_state(text);
 }
 
+// ---- leases (leases.cpp) ----
+// Takes a coin's lease if it is free, expired or held by the same lock id: $1 wallet, $2 coin, $3
+// lock id, $4 until. A row if it did.
+inline constexpr std::string_view kTakeLease =
+    "INSERT INTO utxo_leases (wallet_id, utxo_id, external_lock_id, expires_at)"
+    " VALUES ($1, $2, $3, $4) ON CONFLICT (wallet_id, utxo_id) DO UPDATE"
+    " SET external_lock_id = excluded.external_lock_id, expires_at = excluded.expires_at"
+    " WHERE utxo_leases.expires_at <= coffer_now()"
+    " OR utxo_leases.external_lock_id = excluded.external_lock_id RETURNING expires_at";
+// Nobody else changes the coin until the end of the SQL transaction.
+Result<> lock_coin(sql::Transaction& sql, WalletId wallet, std::uint64_t coin);
+Result<> check_duration(std::int64_t duration_ms);  // Errors: kInvalidInput
+
+// Store::coins() inside a transaction that has begun (coins.cpp).
+Result<Page<Coin>> find_coins(sql::Transaction& sql, WalletId wallet, const CoinQuery& query);
+// At most kMaxLeasedAtOnce.
+Result<std::vector<Coin>> coins_leased_by(sql::Transaction& sql, WalletId wallet,
+                                          const LockId& lock_id);
+
 // Errors: kNotFound.
 Result<WalletInfo> wallet_row(sql::Session& sql, std::string_view where, sql::Params params,
                               std::string_view what);

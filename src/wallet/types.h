@@ -43,6 +43,7 @@ struct WalletInfo {
   std::int64_t created_at_ms = 0;
   // Of a rescan that is under way: the next block to look at and the last one.
   std::optional<std::uint64_t> rescan_next, rescan_to;
+  std::uint64_t rescans_asked = 0;  // ever: tells a request from the one before
 };
 
 struct AccountInfo {

@@ -50,10 +50,14 @@ constexpr Rule kRules[] = {
      " AND p.tx_hash = i.prev_tx_hash WHERE i.amount IS NOT NULL AND NOT p.is_stub AND NOT EXISTS ("
      "  SELECT 1 FROM utxos u WHERE u.wallet_id = p.wallet_id AND u.tx_id = p.id"
      "  AND u.output_index = i.prev_output_index)"},
-    {"no unconfirmed transaction spends from an invalid one",
+    {"no published transaction spends from a pending one",
      "SELECT c.wallet_id, c.id FROM transactions c JOIN tx_inputs i ON i.wallet_id = c.wallet_id"
      " AND i.tx_id = c.id JOIN transactions p ON p.wallet_id = i.wallet_id"
-     " AND p.tx_hash = i.prev_tx_hash WHERE c.block_height IS NULL"
+     " AND p.tx_hash = i.prev_tx_hash WHERE c.status = 'published' AND p.status = 'pending'"},
+    {"no unconfirmed transaction spends from an invalid one, nor one whose block a person named",
+     "SELECT c.wallet_id, c.id FROM transactions c JOIN tx_inputs i ON i.wallet_id = c.wallet_id"
+     " AND i.tx_id = c.id JOIN transactions p ON p.wallet_id = i.wallet_id"
+     " AND p.tx_hash = i.prev_tx_hash WHERE (c.block_height IS NULL OR c.is_told)"
      " AND c.status IN ('pending', 'published') AND p.status NOT IN ('pending', 'published')"},
     {"a transaction that is whole has its bytes and its inputs, a stub has none",
      "SELECT t.wallet_id, t.id FROM transactions t LEFT JOIN tx_raw r ON r.wallet_id = t.wallet_id"
