@@ -9,26 +9,6 @@ namespace {
 
 using http::Method;
 
-// Every route of the wallet, with something in the place of its parameters.
-std::vector<std::pair<Method, std::string>> all_routes(const json::value& openapi) {
-  std::vector<std::pair<Method, std::string>> found;
-  for (const auto& [path, methods] : openapi.at("paths").as_object()) {
-    std::string target(path);
-    if (!target.starts_with("/api/v1/wallets")) continue;
-    target.erase(0, std::string_view("/api/v1").size());
-    for (const auto& [from, to] : {std::pair{"{name}", "shop"}, std::pair{"{tx}", kZeros.c_str()},
-                                   std::pair{"{index}", "0"}})
-      if (const auto at = target.find(from); at != std::string::npos)
-        target.replace(at, std::string_view(from).size(), to);
-    for (const auto& [method, operation] : methods.as_object()) {
-      std::string name(method);
-      std::transform(name.begin(), name.end(), name.begin(), ::toupper);
-      found.emplace_back(http::parse_method(name).value(), target);
-    }
-  }
-  return found;
-}
-
 TEST(WalletRoutes, NothingIsAnsweredWithoutTheToken) {
   Wallets wallets;
   ASSERT_TRUE(ensure_read_token(wallets.fixture.dir.path()));

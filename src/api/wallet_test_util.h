@@ -24,7 +24,9 @@ struct Wallets {
     database = sql::Database::open(options).value();
     store = wallet::Store::open(*database, network).value();
     fixture.options.more_routes = [this](RouteTable& table) {
-      add_wallet_routes(table, {store.get(), network});
+      add_wallet_routes(table, {store.get(), network, [this](std::string_view name, auto from) {
+                                  return request_rescan(name, from);
+                                }});
     };
   }
   Wallets& serve() {
@@ -57,6 +59,12 @@ struct Wallets {
     return openapi.at("components").at("schemas").at(name);
   }
 
+  Result<wallet::WalletInfo> request_rescan(std::string_view name,
+                                            std::optional<std::uint64_t> from) const {
+    const wallet::WalletInfo found = TRY(store->find(name));
+    return store->request_rescan(found.id, from.value_or(found.birthday_height));
+  }
+
   // A payment to a new address of the wallet, recorded with these other fields: its txid.
   std::string pay(const std::string& name, std::uint64_t satoshi, const std::string& more = "") {
     const json::value address = post("/wallets/" + name + "/addresses", "{}", 201);
@@ -84,6 +92,26 @@ struct Wallets {
   json::value openapi;
   std::uint8_t foreign = 0;
 };
+
+// Every route of the wallet, with something in the place of its parameters.
+inline std::vector<std::pair<http::Method, std::string>> all_routes(const json::value& openapi) {
+  std::vector<std::pair<http::Method, std::string>> found;
+  for (const auto& [path, methods] : openapi.at("paths").as_object()) {
+    std::string target(path);
+    if (!target.starts_with("/api/v1/wallets")) continue;
+    target.erase(0, std::string_view("/api/v1").size());
+    for (const auto& [from, to] : {std::pair{"{name}", "shop"}, std::pair{"{tx}", kZeros.c_str()},
+                                   std::pair{"{index}", "0"}})
+      if (const auto at = target.find(from); at != std::string::npos)
+        target.replace(at, std::string_view(from).size(), to);
+    for (const auto& [method, operation] : methods.as_object()) {
+      std::string name(method);
+      std::transform(name.begin(), name.end(), name.begin(), ::toupper);
+      found.emplace_back(http::parse_method(name).value(), target);
+    }
+  }
+  return found;
+}
 
 // Confirmed in a block of its own.
 inline std::string in_block(int height) {
