@@ -30,14 +30,19 @@ void add_wallet_name(CLI::App& command, std::string& to) {
   command.add_option("wallet", to, "the wallet's name")->required();
 }
 
-// Options that become parameters as on HTTP; one that was not given is not there.
+// Options that become parameters as on HTTP; one that was not given is not there, and one that was
+// given is, even if it is empty: without its filter a list would show too much.
 class QueryOptions {
  public:
   explicit QueryOptions(CLI::App& command) : command_(command) {}
 
   // "--min-amount" is min_amount.
   QueryOptions& text(const char* name, const char* type, const char* help) {
-    command_.add_option(name, values_[key(name)], help)->type_name(type);
+    command_
+        .add_option_function<std::string>(
+            name, [this, parameter = key(name)](const std::string& v) { values_[parameter] = v; },
+            help)
+        ->type_name(type);
     return *this;
   }
   QueryOptions& flag(const char* name, const char* parameter, const char* value, const char* help) {
@@ -51,8 +56,7 @@ class QueryOptions {
   }
   http::Fields fields() const {
     http::Fields given;
-    for (const auto& [name, value] : values_)
-      if (!value.empty()) given.push_back({name, value});
+    for (const auto& [name, value] : values_) given.push_back({name, value});
     return given;
   }
 
@@ -236,8 +240,7 @@ void add_wallets(CLI::App& wallet, Parsed& parsed) {
 }  // namespace
 
 CLI::App* add_wallet_command(CLI::App& parent, Parsed& parsed, const char* name, const char* help,
-                             std::string_view lines,
-                             std::function<Result<>(const Context&)> action,
+                             std::string_view lines, std::function<Result<>(const Context&)> action,
                              const std::vector<std::string_view>& more_settings) {
   CLI::App* command = parent.add_subcommand(name, help);
   std::vector<std::string_view> settings = kWalletSettings;

@@ -45,9 +45,9 @@ Result<> run_wallet_address(const Context& context, const WalletNewAddress& want
 struct WalletRecord {
   std::string wallet;
   std::string raw;  // hex, @FILE, or - for standard input
-  std::string status, lock_id;
+  std::string status;
   std::optional<std::uint64_t> height, index;
-  std::optional<std::string> block;
+  std::optional<std::string> block, lock_id;
   std::int64_t block_time_s = 0;
   bool bump = false, force = false;
 };
@@ -69,9 +69,13 @@ Result<> run_wallet_clean_leases(const Context& context);
 struct WalletPrune {
   std::string wallet;
   bool dry_run = false;
-  std::string invalid_older_than;  // a duration; empty: invalid ones stay
+  std::optional<std::string> invalid_older_than;  // a duration; nothing: invalid ones stay
 };
 Result<> run_wallet_prune(const Context& context, const WalletPrune& prune);
+// In parts of options.limit, until nothing is left to prune; a dry run tells the first part.
+// Errors: those of Store::prune; what is done by then stays so.
+Result<wallet::Pruned> prune_all(wallet::Store& store, wallet::WalletId wallet,
+                                 const wallet::PruneOptions& options);
 struct WalletLabel {
   std::string wallet, kind, ref, text;
 };
