@@ -135,6 +135,16 @@ void WalletStory::payment_story() {
   EXPECT_EQ(count({"--min-amount", "150001"}), 0u);
   EXPECT_EQ(count({"--state", "unconfirmed,spent"}), 0u);
 
+  (void)text({"label", "shop", "address", str(coin, "address"), "till"});
+  EXPECT_NE(text({"coins", "shop"}).find("till"), std::string::npos);
+  EXPECT_NE(text({"addresses", "shop"}).find("till"), std::string::npos);
+  (void)text({"label", "shop", "output", tx + "#0", "coffee"});
+  EXPECT_NE(text({"coins", "shop"}).find("coffee"), std::string::npos);
+  EXPECT_NE(text({"show", "shop", tx}).find("coffee"), std::string::npos);
+  const json::value named = as_json({"coins", "shop"}).at("coins").at(0);
+  EXPECT_EQ(str(named, "label"), "coffee");
+  EXPECT_EQ(str(named, "address_label"), "till");
+
   const std::string expires =
       text({"lease", "shop", tx + "#0", "--lock-id", kLock, "--for", "10m"});
   EXPECT_NE(expires.find("1 coins leased until"), std::string::npos) << expires;

@@ -73,7 +73,9 @@ void write_address(JsonWriter& out, const wallet::AddressInfo& address) {
   out.field("account", address.account);
   value_or_null(out, "branch", address.branch);
   value_or_null(out, "index", address.index);
-  out.field("given_out", address.given_out).field("used", address.used).end_object();
+  out.field("given_out", address.given_out).field("used", address.used);
+  text_or_null(out, "label", address.label);
+  out.end_object();
 }
 
 void write_coin(JsonWriter& out, const Network& network, const wallet::Coin& coin) {
@@ -88,6 +90,8 @@ void write_coin(JsonWriter& out, const Network& network, const wallet::Coin& coi
   text_or_null(out, "lock_id", coin.lease ? coin.lease->lock_id.hex() : "");
   value_or_null(out, "lease_expires_unix_ms",
                 coin.lease ? std::optional(coin.lease->expires_at_ms) : std::nullopt);
+  text_or_null(out, "label", coin.label);
+  text_or_null(out, "address_label", coin.address_label);
   out.end_object();
 }
 
@@ -117,6 +121,8 @@ void write_output(JsonWriter& out, const Network& network, const wallet::TxOutpu
   out.field("mine", output.mine);
   value_or_null(out, "state",
                 output.state ? std::optional(wallet::to_string(*output.state)) : std::nullopt);
+  text_or_null(out, "label", output.label);
+  text_or_null(out, "address_label", output.address_label);
   out.end_object();
 }
 

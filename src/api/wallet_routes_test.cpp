@@ -129,6 +129,9 @@ TEST(WalletRoutes, APaymentComesIsLeasedSpentAndPublished) {
 
   const std::string label = R"({"kind":"tx","ref":")" + spend_id + R"(","label":"rent"})";
   (void)wallets.call(Method::kPut, "/wallets/shop/labels", label, 200);
+  const std::string output = R"({"kind":"output","ref":")" + tx + R"(#0","label":"deposit"})";
+  (void)wallets.call(Method::kPut, "/wallets/shop/labels", output, 200);
+  EXPECT_EQ(wallets.get("/wallets/shop/coins/" + tx + "/0").at("label").as_string(), "deposit");
   const json::value history = wallets.get("/wallets/shop/transactions?confirmed=false");
   ASSERT_EQ(history.at("transactions").as_array().size(), 1u);
   EXPECT_EQ(history.at("transactions").at(0).at("label").as_string(), "rent");

@@ -41,7 +41,8 @@ void add_wallet(RouteTable& table) {
                                             {"branch", kWholeOrNull},
                                             {"index", kWholeOrNull},
                                             {"given_out", kFlag},
-                                            {"used", kFlag}}));
+                                            {"used", kFlag},
+                                            {"label", kTextOrNull}}));
   table.add_schema("WalletAddressPage", page_of("addresses", "WalletAddress"));
   table.add_schema("Imported", answer({{"descriptors", kWhole}, {"addresses", kWhole}}));
   table.add_schema("WalletStats", answer({{"wallets", kWhole},
@@ -81,7 +82,9 @@ void add_coins(RouteTable& table) {
                                    {"coinbase", kFlag},
                                    {"spent_by", kHashOrNull},
                                    {"lock_id", kHashOrNull},
-                                   {"lease_expires_unix_ms", kWholeOrNull}}));
+                                   {"lease_expires_unix_ms", kWholeOrNull},
+                                   {"label", kTextOrNull},
+                                   {"address_label", kTextOrNull}}));
   table.add_schema("CoinPage", page_of("coins", "Coin"));
   table.add_schema("Lease", answer({{"tx_hash", kHash},
                                     {"output_index", kWhole},
@@ -127,7 +130,9 @@ void add_transactions(RouteTable& table) {
                                            {"address", kTextOrNull},
                                            {"script_pub_key", kHex},
                                            {"mine", kFlag},
-                                           {"state", state_or_null}}));
+                                           {"state", state_or_null},
+                                           {"label", kTextOrNull},
+                                           {"address_label", kTextOrNull}}));
   properties.push_back({"raw", kHexOrNull});
   properties.push_back({"inputs", list_of(refer("WalletInput"))});
   properties.push_back({"outputs", list_of(refer("WalletOutput"))});

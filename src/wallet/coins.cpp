@@ -3,6 +3,7 @@
 #include <map>
 
 #include "wallet/addresses_impl.h"
+#include "wallet/labels.h"
 #include "wallet/store_impl.h"
 
 namespace coffer::wallet {
@@ -229,6 +230,10 @@ Result<Page<Coin>> Store::coins(WalletId wallet, const CoinQuery& query) const {
         const Filter filter(query, account);
         AccountNames names(sql, wallet);
         Page<Coin> page;
+        const auto labelled = [&]() -> Result<Page<Coin>> {
+          TRY(add_labels(sql, network_, wallet, page.items));
+          return std::move(page);
+        };
         std::optional<After> at = after;
         // Without filters the first look is enough; with them it goes on in larger steps.
         std::size_t look = query.page.count + 1;
@@ -239,7 +244,7 @@ Result<Page<Coin>> Store::coins(WalletId wallet, const CoinQuery& query) const {
           for (const Read& read : rows) {
             if (page.items.size() == query.page.count) {
               page.cursor = make_cursor(query.order, *at);
-              return page;
+              return labelled();
             }
             at = After{read.coin.amount.value, read.coin.id};
             if (!filter.accepts(read)) continue;
@@ -247,10 +252,10 @@ Result<Page<Coin>> Store::coins(WalletId wallet, const CoinQuery& query) const {
             page.items.back().account = TRY(names.name(read.account_id));
           }
           examined += rows.size();
-          if (rows.size() < look) return page;
+          if (rows.size() < look) return labelled();
           if (examined >= kMaxExamined) {
             page.cursor = make_cursor(query.order, *at);
-            return page;
+            return labelled();
           }
           look = std::min<std::size_t>(4 * look, 2'000);
         }
@@ -271,6 +276,7 @@ Result<Coin> Store::coin(WalletId wallet, const chain::Outpoint& outpoint) const
   Read read = TRY(read_coin(rows));
   AccountNames names(connection, wallet);
   read.coin.account = TRY(names.name(read.account_id));
+  TRY(add_labels(connection, network_, wallet, {&read.coin, 1}));
   return std::move(read.coin);
 }
 
