@@ -302,7 +302,14 @@ std::string wallet_stats_json(const wallet::StoreStats& stats) {
   out.field("transactions", stats.transactions).field("coins", stats.coins);
   out.field("unspent", stats.unspent).field("leases", stats.leases);
   out.field("active_leases", stats.active_leases).field("replacements", stats.replacements);
-  out.field("pruned", stats.pruned).field("database_bytes", stats.bytes).end_object();
+  out.field("pruned", stats.pruned).field("database_bytes", stats.bytes);
+  out.key("tables").begin_array();
+  for (const wallet::TableSize& one : stats.tables) {
+    out.begin_object().field("table", one.table).field("rows", one.rows);
+    value_or_null(out, "bytes", one.bytes);
+    out.end_object();
+  }
+  out.end_array().field("counted_unix_ms", stats.counted_at_ms).end_object();
   return out.take();
 }
 

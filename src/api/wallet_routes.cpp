@@ -54,9 +54,11 @@ Result<Response> create(const WalletRoutes&, wallet::Store& store, const Request
   return http::json_response(wallet_json(made), 201);
 }
 
-Result<Response> stats(const WalletRoutes&, wallet::Store& store, const Request&) {
-  const wallet::StoreStats found = TRY(store.stats());
-  return http::json_response(wallet_stats_json(found));
+Result<Response> stats(const WalletRoutes& routes, wallet::Store&, const Request&) {
+  const auto found = routes.stats ? routes.stats() : std::nullopt;
+  if (!found)
+    return fail(Code::kUnavailable, "nothing has been counted yet: ask again in a few seconds");
+  return http::json_response(wallet_stats_json(*found));
 }
 
 Result<Response> rescan(const WalletRoutes& routes, wallet::Store&, const Request& request) {
@@ -86,7 +88,7 @@ void add_common(RouteTable& table, const Shared& routes) {
       create);
   add(table, routes,
       {.pattern = "/api/v1/wallets-stats",
-       .summary = "How much there is of everything, over all wallets",
+       .summary = "How much there was of everything, over all wallets, when it was counted last",
        .response_schema = "WalletStats"},
       stats);
   add(table, routes,

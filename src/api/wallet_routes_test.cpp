@@ -155,6 +155,22 @@ TEST(WalletRoutes, PagesGoOnWhereTheLastEnded) {
   EXPECT_EQ(seen, (std::vector<std::string>{"a", "b", "c"}));
 }
 
+// E11: a request counts nothing.
+TEST(WalletRoutes, StatsAreWhatWasCountedLast) {
+  Wallets wallets;
+  wallets.is_counted = false;
+  wallets.serve().post("/wallets", R"({"name":"shop"})", 201);
+  const http::Response early = wallets.send(Method::kGet, "/wallets-stats");
+  EXPECT_EQ(early.status, 503);
+  EXPECT_NE(early.content().find("counted yet"), std::string::npos) << early.content();
+  wallets.is_counted = true;
+  const json::value stats = wallets.get("/wallets-stats");
+  EXPECT_EQ(stats.at("wallets").to_number<int>(), 1);
+  EXPECT_EQ(stats.at("counted_unix_ms").as_int64(), wallets.clock.unix_ms());
+  for (const json::value& table : stats.at("tables").as_array())
+    expect_fits(table, wallets.schema("WalletTable"));
+}
+
 TEST(WalletRoutes, WithoutAStoreEveryRouteSaysWhy) {
   for (const auto& [network, why] :
        {std::pair{chain::find_network("bitcoin", "regtest").value(), "wallet.enabled"},

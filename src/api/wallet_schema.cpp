@@ -54,7 +54,11 @@ void add_wallet(RouteTable& table) {
                                           {"active_leases", kWhole},
                                           {"replacements", kWhole},
                                           {"pruned", kWhole},
-                                          {"database_bytes", kWhole}}));
+                                          {"database_bytes", kWhole},
+                                          {"tables", list_of(refer("WalletTable"))},
+                                          {"counted_unix_ms", kWhole}}));
+  table.add_schema("WalletTable",
+                   answer({{"table", kText}, {"rows", kWhole}, {"bytes", kWholeOrNull}}));
 }
 
 void add_coins(RouteTable& table) {

@@ -24,9 +24,10 @@ struct Wallets {
     database = sql::Database::open(options).value();
     store = wallet::Store::open(*database, network).value();
     fixture.options.more_routes = [this](RouteTable& table) {
-      add_wallet_routes(table, {store.get(), network, [this](std::string_view name, auto from) {
-                                  return request_rescan(name, from);
-                                }});
+      add_wallet_routes(
+          table, {store.get(), network,
+                  [this](std::string_view name, auto from) { return request_rescan(name, from); },
+                  [this] { return counted(); }});
     };
   }
   Wallets& serve() {
@@ -59,6 +60,10 @@ struct Wallets {
     return openapi.at("components").at("schemas").at(name);
   }
 
+  std::optional<wallet::StoreStats> counted() const {
+    if (!is_counted) return std::nullopt;
+    return store->stats().value();
+  }
   Result<wallet::WalletInfo> request_rescan(std::string_view name,
                                             std::optional<std::uint64_t> from) const {
     const wallet::WalletInfo found = TRY(store->find(name));
@@ -91,6 +96,7 @@ struct Wallets {
   Fixture fixture;
   json::value openapi;
   std::uint8_t foreign = 0;
+  bool is_counted = true;
 };
 
 // Every route of the wallet, with something in the place of its parameters.
