@@ -21,6 +21,24 @@ TEST_F(WalletCommands, AFilterThatIsEmptyIsNotDropped) {
   EXPECT_EQ(as_json({"coins", "shop"}).at("coins").as_array().size(), 1u);
 }
 
+TEST_F(WalletCommands, AccountsAndOneCoin) {
+  make_shop();
+  const std::string tx = id_of(pay(150'000, 7));
+  (void)text({"import", "script", "shop", "51", "--account", "extra"});
+  EXPECT_NE(text({"accounts", "shop"}).find("extra"), std::string::npos);
+  EXPECT_EQ(as_json({"accounts", "shop"}).at("accounts").as_array().size(), 2u);
+  (void)text({"label", "shop", "output", tx + "#0", "coffee"});
+  (void)text({"lease", "shop", tx + "#0", "--lock-id", kLock, "--for", "10m"});
+  const std::string shown = text({"coin", "shop", tx + "#0"});
+  for (const std::string& part : {tx + "#0", std::string("0.00150000 BTC"),
+                                  std::string("confirmed"), std::string("coffee"), kLock})
+    EXPECT_NE(shown.find(part), std::string::npos) << shown;
+  EXPECT_EQ(as_json({"coin", "shop", tx + ":0"}), as_json({"coins", "shop"}).at("coins").at(0));
+  expect_refusal(wallet({"coin", "shop", tx + "#1"}), 1, "#1");
+  expect_refusal(wallet({"coin", "shop", "x"}), 2, "TX#INDEX");
+  expect_refusal(wallet({"accounts", "none"}), 1, "no wallet");
+}
+
 TEST_F(WalletCommands, ScriptsAndAddressesAreImportedTogetherOrNotAtAll) {
   make_shop();
   const std::string before = everything();

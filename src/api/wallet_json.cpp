@@ -274,6 +274,12 @@ std::string leases_json(const wallet::Page<wallet::LeasedCoin>& page) {
   });
 }
 
+std::string cleaned_leases_json(std::uint64_t leases, bool more) {
+  JsonWriter out;
+  out.begin_object().field("leases", leases).field("more", more).end_object();
+  return out.take();
+}
+
 std::string pruned_json(const wallet::Pruned& pruned, bool dry_run) {
   JsonWriter out;
   out.begin_object().field("dry_run", dry_run).field("transactions", pruned.transactions);

@@ -124,7 +124,9 @@ TEST_F(WalletRefusals, ARouteTakesOnlyTheParametersThatItDeclares) {
       {"/wallets", R"({"name":"till"})"},
       {shop + "/rescan", ""},
       {shop + "/descriptors", R"({"descriptor":"tr()" + wallet::kTestnetKey + "/5/*)\"}"},
+      {shop + "/core-descriptors", core_body()},
       {shop + "/scripts", R"({"script":"51"})"},
+      {"/wallets-clean-leases", ""},
       {shop + "/addresses", ""},
       {shop + "/transactions", Wallets::record_body(payment())},
       {tx + "/publish", ""},
@@ -162,6 +164,18 @@ TEST_F(WalletRefusals, Descriptors) {
        "another");
   post("/wallets/shop/descriptors", R"({"descriptor":"x","next_index":2147483648})", 400,
        "next_index");
+}
+
+TEST_F(WalletRefusals, WhatCorePrints) {
+  const std::string path = "/wallets/shop/core-descriptors";
+  post(path, "", 400, "JSON");
+  post(path, "[]", 400, "");
+  post(path, R"({"wallet_name":"w"})", 400, "descriptors");
+  const std::string secret = "wpkh(" + wallet::kSecretXprv + "/0/*)";
+  post(path, R"({"wallet_name":"w","descriptors":[{"desc":")" + secret + "\"}]}", 400,
+       "private key");
+  post("/wallets/none/core-descriptors", core_body(), 404, "none");
+  post("/wallets-clean-leases", R"({"limit":5})", 400, "'limit'");
 }
 
 TEST_F(WalletRefusals, AddressesAndScripts) {

@@ -13,6 +13,7 @@ using http::Response;
 using In = Parameter::In;
 
 constexpr const char* kRoot = "/api/v1/wallets";
+constexpr std::size_t kMostLeasesCleaned = 10'000;  // by one request
 
 Result<wallet::Store*> store_of(const WalletRoutes& routes) {
   if (routes.store != nullptr) return routes.store;
@@ -69,6 +70,12 @@ Result<Response> rescan(const WalletRoutes& routes, wallet::Store&, const Reques
   return http::json_response(wallet_json(wallet), 202);
 }
 
+Result<Response> clean_leases(const WalletRoutes&, wallet::Store& store, const Request& request) {
+  TRY(parse_no_body(request.body));
+  const std::uint64_t gone = TRY(store.clean_leases(kMostLeasesCleaned));
+  return http::json_response(cleaned_leases_json(gone, gone == kMostLeasesCleaned));
+}
+
 // The routes that are not about one wallet, or ask more than its store.
 void add_common(RouteTable& table, const Shared& routes) {
   add(table, routes,
@@ -91,6 +98,12 @@ void add_common(RouteTable& table, const Shared& routes) {
        .summary = "How much there was of everything, over all wallets, when it was counted last",
        .response_schema = "WalletStats"},
       stats);
+  add(table, routes,
+      {.method = Method::kPost,
+       .pattern = "/api/v1/wallets-clean-leases",
+       .summary = "Take expired leases away, in all wallets, up to 10,000",
+       .response_schema = "CleanedLeases"},
+      clean_leases);
   add(table, routes,
       {.method = Method::kPost,
        .pattern = std::string(kRoot) + "/{name}/rescan",

@@ -14,7 +14,7 @@ TEST(WalletRoutes, NothingIsAnsweredWithoutTheToken) {
   ASSERT_TRUE(ensure_read_token(wallets.fixture.dir.path()));
   wallets.serve().post("/wallets", R"({"name":"shop"})", 201);
   const auto routes = all_routes(wallets.openapi);
-  EXPECT_EQ(routes.size(), 25u);
+  EXPECT_EQ(routes.size(), 27u);
   for (const auto& [method, path] : routes) {
     const http::Response open = wallets.fixture.call(method, "/api/v1" + path);
     EXPECT_EQ(open.status, 401) << path;
@@ -135,6 +135,34 @@ TEST(WalletRoutes, APaymentComesIsLeasedSpentAndPublished) {
   const json::value history = wallets.get("/wallets/shop/transactions?confirmed=false");
   ASSERT_EQ(history.at("transactions").as_array().size(), 1u);
   EXPECT_EQ(history.at("transactions").at(0).at("label").as_string(), "rent");
+}
+
+TEST(WalletRoutes, GoesOnWhereAWalletOfCoreStands) {
+  Wallets wallets;
+  wallets.serve().post("/wallets", R"({"name":"shop","gap_limit":5})", 201);
+  const json::value done = wallets.post("/wallets/shop/core-descriptors", core_body());
+  expect_fits(done, wallets.schema("Imported"));
+  EXPECT_EQ(done.at("addresses").to_number<int>(), 10);
+  EXPECT_EQ(wallets.post("/wallets/shop/addresses", "", 201).at("index").to_number<int>(), 3);
+  const json::value again = wallets.post("/wallets/shop/core-descriptors", core_body());
+  EXPECT_EQ(again.at("addresses").to_number<int>(), 0);  // E3
+}
+
+TEST(WalletRoutes, ExpiredLeasesAreTakenAway) {
+  Wallets wallets;
+  wallets.serve().post("/wallets", R"({"name":"shop"})", 201);
+  (void)wallets.post("/wallets/shop/descriptors", R"({"descriptor":")" + kRanged + "\"}");
+  const std::string gone = wallets.pay("shop", 100'000, in_block(1));
+  const std::string held = wallets.pay("shop", 200'000, in_block(2));
+  (void)wallets.post("/wallets/shop/leases",
+                     Wallets::coins_body(gone, kLock, R"(,"duration_ms":1000)"));
+  (void)wallets.post("/wallets/shop/leases", Wallets::coins_body(held));
+  wallets.clock.advance_ms(2'000);
+  const json::value done = wallets.post("/wallets-clean-leases", "");
+  expect_fits(done, wallets.schema("CleanedLeases"));
+  EXPECT_EQ(done.at("leases").to_number<int>(), 1);
+  EXPECT_FALSE(done.at("more").as_bool());
+  EXPECT_EQ(wallets.get("/wallets-stats").at("leases").to_number<int>(), 1);
 }
 
 TEST(WalletRoutes, PagesGoOnWhereTheLastEnded) {

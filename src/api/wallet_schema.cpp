@@ -100,6 +100,7 @@ void add_coins(RouteTable& table) {
   table.add_schema("Leased",
                    answer({{"lock_id", kHash}, {"coins", kWhole}, {"expires_unix_ms", kWhole}}));
   table.add_schema("Released", answer({{"lock_id", kHash}, {"coins", kWhole}}));
+  table.add_schema("CleanedLeases", answer({{"leases", kWhole}, {"more", kFlag}}));
 }
 
 Properties entry_properties() {
@@ -169,6 +170,11 @@ void add_requests(RouteTable& table) {
            {"next_index", kWhole},
            {"watch_to", kWhole}},
           {"descriptor"});
+  // As Core prints it, or the answer of its RPC interface around that: not ours to close.
+  table.add_schema("CoreDescriptors", object_of({{"wallet_name", kText},
+                                                 {"descriptors", list_of(R"({"type":"object"})")},
+                                                 {"result", R"({"type":"object"})"}},
+                                                {}, false));
   request("ImportScript",
           {{"address", kText}, {"script", kHex}, {"account", kText}, {"internal", kFlag}}, {});
   request("NewAddress", {{"account", kText}, {"internal", kFlag}}, {});

@@ -119,6 +119,16 @@ inline std::vector<std::pair<http::Method, std::string>> all_routes(const json::
   return found;
 }
 
+// As Core prints it: ten addresses of which three are given out.
+inline std::string core_body() {
+  const auto plain =
+      wallet::parse_descriptor(wallet::bitcoin("regtest"), "tr(" + wallet::kTestnetKey + "/7/*)");
+  return fmt::format(
+      R"({{"wallet_name":"w","descriptors":[{{"desc":"{}","timestamp":5,"active":true,)"
+      R"("internal":false,"range":[0,9],"next":3,"next_index":3}}]}})",
+      plain.value().text());
+}
+
 // Confirmed in a block of its own.
 inline std::string in_block(int height) {
   return fmt::format(

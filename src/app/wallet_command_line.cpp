@@ -94,6 +94,8 @@ void add_reads(CLI::App& wallet, Parsed& parsed) {
   add_query(wallet, parsed, "list", "List the wallets", "  coffer wallet list\n", run_wallet_list,
             false)
       .page();
+  add_query(wallet, parsed, "accounts", "List the accounts of a wallet",
+            "  coffer wallet accounts shop\n", run_wallet_accounts);
   add_query(wallet, parsed, "descriptors", "List what was imported, and how far it is in use",
             "  coffer wallet descriptors shop\n", run_wallet_descriptors);
   add_query(wallet, parsed, "addresses", "List the addresses and scripts that are watched",
@@ -137,6 +139,12 @@ void add_reads(CLI::App& wallet, Parsed& parsed) {
   add_query(wallet, parsed, "leases", "List the leases that have not expired",
             "  coffer wallet leases shop\n", run_wallet_leases)
       .page();
+  static std::string coin_wallet, output;
+  CLI::App* coin = add_wallet_command(
+      wallet, parsed, "coin", "Show one coin", "  coffer wallet coin shop TX#0\n",
+      [](const Context& c) { return run_wallet_coin(c, coin_wallet, output); });
+  add_wallet_name(*coin, coin_wallet);
+  coin->add_option("output", output, "TX#INDEX")->required();
   static std::string name, tx;
   CLI::App* show =
       add_wallet_command(wallet, parsed, "show", "Show one transaction with its inputs and outputs",

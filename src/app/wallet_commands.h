@@ -14,6 +14,7 @@ struct WalletQuery {
   http::Fields query = {};  // count, cursor, filters, as on HTTP
 };
 Result<> run_wallet_list(const Context& context, const WalletQuery& query);
+Result<> run_wallet_accounts(const Context& context, const WalletQuery& query);
 Result<> run_wallet_descriptors(const Context& context, const WalletQuery& query);
 Result<> run_wallet_addresses(const Context& context, const WalletQuery& query);
 Result<> run_wallet_balance(const Context& context, const WalletQuery& query);
@@ -21,6 +22,8 @@ Result<> run_wallet_coins(const Context& context, const WalletQuery& query);
 Result<> run_wallet_history(const Context& context, const WalletQuery& query);
 Result<> run_wallet_leases(const Context& context, const WalletQuery& query);
 Result<> run_wallet_show(const Context& context, const std::string& wallet, const std::string& tx);
+Result<> run_wallet_coin(const Context& context, const std::string& wallet,
+                         const std::string& output);
 Result<> run_wallet_stats(const Context& context);
 Result<> run_wallet_verify(const Context& context);
 

@@ -139,7 +139,7 @@ Result<> run_wallet_clean_leases(const Context& context) {
   for (std::uint64_t part = kAtOnce; part == kAtOnce; gone += part)
     part = TRY(session.store->clean_leases(kAtOnce));
   if (context.json)
-    print_line(fmt::format(R"({{"leases":{}}})", gone));
+    print_line(api::cleaned_leases_json(gone, false));
   else
     print(fmt::format("{} expired leases taken away\n", cli::with_thousands(gone)));
   return finish_output();

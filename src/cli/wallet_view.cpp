@@ -86,6 +86,13 @@ std::string render_wallets(const wallet::Page<wallet::WalletInfo>& page) {
   return finished(table, page, "no wallets; make one with 'coffer wallet create NAME'");
 }
 
+std::string render_accounts(const std::vector<wallet::AccountInfo>& accounts) {
+  if (accounts.empty()) return "no accounts; an import makes one\n";
+  Table table({{"account"}});
+  for (const wallet::AccountInfo& one : accounts) table.add_row({one.name});
+  return table.render();
+}
+
 std::string render_descriptors(const std::vector<wallet::DescriptorInfo>& descriptors) {
   if (descriptors.empty())
     return "no descriptors; add one with 'coffer wallet import descriptor WALLET TEXT'\n";
@@ -151,6 +158,25 @@ std::string render_coins(const chain::Network& network, const wallet::Page<walle
                    coin.lease ? time_text(coin.lease->expires_at_ms) : "",
                    either(coin.label, coin.address_label)});
   return finished(table, page, "no coins");
+}
+
+std::string render_coin(const chain::Network& network, const wallet::Coin& coin) {
+  std::string out = line("output", coin_text(coin.outpoint));
+  out += line("amount", btc_text(coin.amount.value) + " BTC");
+  out += line("state", std::string(wallet::to_string(coin.state)));
+  if (coin.height)
+    out += line("block", fmt::format("{}, {} confirmations", with_thousands(*coin.height),
+                                     with_thousands(coin.confirmations)));
+  if (coin.coinbase) out += line("kind", "coinbase");
+  out += line("account", printable(coin.account));
+  out += line("address", owner(network, coin.script));
+  if (!coin.label.empty()) out += line("label", printable(coin.label));
+  if (!coin.address_label.empty()) out += line("of the address", printable(coin.address_label));
+  if (coin.spent_by) out += line("spent by", hash_text(*coin.spent_by));
+  if (coin.lease)
+    out += line("leased", fmt::format("until {} by {}", time_text(coin.lease->expires_at_ms),
+                                      coin.lease->lock_id.hex()));
+  return out;
 }
 
 std::string render_history(const wallet::Page<wallet::HistoryEntry>& page) {

@@ -58,7 +58,7 @@ Result<StoreStats> Store::stats() const {
   stats.active_leases = TRY(count(connection, "utxo_leases WHERE expires_at > coffer_now()"));
   stats.replacements = TRY(count(connection, "tx_replacements"));
   stats.pruned = TRY(count(connection, "pruned_transactions"));
-  stats.tables = is_postgres ? TRY(sizes_in_postgres(connection)) : TRY(sizes_in_sqlite(connection));
+  stats.tables = TRY((is_postgres ? sizes_in_postgres : sizes_in_sqlite)(connection));
   stats.bytes = TRY(connection.value<std::uint64_t>(
       is_postgres ? "SELECT pg_database_size(current_database())"
                   : "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"))
