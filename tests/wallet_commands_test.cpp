@@ -1,86 +1,12 @@
 // coffer wallet, as a newcomer types it: every command once, and what is wrong in one line.
-#include <gtest/gtest.h>
+#include "wallet_commands.h"
 
-#include <boost/json.hpp>
 #include <fstream>
 
-#include "base/temp_dir.h"
-#include "process.h"
 #include "sql/test_postgres.h"
-#include "wallet/descriptor_test_util.h"
-#include "wallet/test_tx.h"
 
 namespace coffer {
 namespace {
-
-namespace fs = std::filesystem;
-namespace json = boost::json;
-using test::expect_refusal;
-using test::Finished;
-using test::run;
-
-const std::string kRanged = "wpkh(" + wallet::kTestnetKey + "/<0;1>/*)";
-const std::string kLock(64, 'a'), kOtherLock(64, 'b'), kZeros(64, '0');
-
-class WalletCommands : public testing::Test {
- protected:
-  std::string data(const char* name = "data") const { return (dir_.path() / name).string(); }
-  // coffer wallet ARGUMENTS --data …
-  Finished wallet(std::vector<std::string> arguments, const char* name = "data") const {
-    arguments.insert(arguments.begin(), "wallet");
-    arguments.insert(arguments.end(), {"--data", data(name)});
-    return run(arguments, database_.empty() ? std::vector<std::string>()
-                                            : std::vector{"COFFER_WALLET_DATABASE=" + database_});
-  }
-  std::string text(std::vector<std::string> arguments) const {
-    const Finished end = wallet(std::move(arguments));
-    EXPECT_EQ(end.exit_code, 0) << end.err;
-    return end.out;
-  }
-  json::value as_json(std::vector<std::string> arguments) const {
-    arguments.push_back("--json");
-    return json::parse(text(std::move(arguments)));
-  }
-  static std::string str(const json::value& object, const char* key) {
-    return std::string(object.at(key).as_string());
-  }
-  void make_shop() const {
-    ASSERT_EQ(wallet({"create", "shop"}).exit_code, 0);
-    ASSERT_EQ(wallet({"import", "descriptor", "shop", kRanged}).exit_code, 0);
-  }
-  Bytes new_script() const {
-    return from_hex(str(as_json({"address", "shop"}), "script_pub_key")).value();
-  }
-  // A confirmed payment to a new address: its bytes.
-  Bytes pay(std::uint64_t satoshi, int height) {
-    const Bytes raw =
-        wallet::test_tx({wallet::foreign_outpoint(++foreign_)}, {{satoshi, new_script()}});
-    (void)as_json({"record", "shop", to_hex(raw), "--height", std::to_string(height), "--block",
-                   fmt::format("{:064x}", height), "--index", "1"});
-    return raw;
-  }
-  static std::string id_of(const Bytes& raw) {
-    return chain::display(chain::Family::kBitcoin, wallet::test_txid(raw));
-  }
-  std::string everything() const {
-    std::string all;
-    for (const std::vector<std::string>& one :
-         std::vector<std::vector<std::string>>{{"list"},
-                                               {"stats"},
-                                               {"descriptors", "shop"},
-                                               {"addresses", "shop"},
-                                               {"balance", "shop"},
-                                               {"history", "shop"},
-                                               {"leases", "shop"}})
-      all += json::serialize(as_json(one)) + "\n";
-    return all;
-  }
-  void payment_story();
-
-  TempDir dir_;
-  std::string database_;  // empty: the file in the data directory
-  std::uint8_t foreign_ = 0;
-};
 
 TEST_F(WalletCommands, StatusOfAStoppedDirectoryShowsTheWallets) {
   const auto status = [&](bool as_json, const std::vector<std::string>& variables = {}) {
@@ -183,7 +109,12 @@ TEST_F(WalletCommands, AWalletComesToLife) {
   EXPECT_TRUE(as_json({"verify"}).at("ok").as_bool());
 }
 
-void WalletCommands::payment_story() {
+class WalletStory : public WalletCommands {
+ protected:
+  void payment_story();
+};
+
+void WalletStory::payment_story() {
   make_shop();
   const Bytes parent = pay(150'000, 7);
   const std::string tx = id_of(parent);
@@ -203,6 +134,16 @@ void WalletCommands::payment_story() {
   EXPECT_EQ(count({"--min-amount", "150000", "--max-amount", "150000"}), 1u);
   EXPECT_EQ(count({"--min-amount", "150001"}), 0u);
   EXPECT_EQ(count({"--state", "unconfirmed,spent"}), 0u);
+
+  (void)text({"label", "shop", "address", str(coin, "address"), "till"});
+  EXPECT_NE(text({"coins", "shop"}).find("till"), std::string::npos);
+  EXPECT_NE(text({"addresses", "shop"}).find("till"), std::string::npos);
+  (void)text({"label", "shop", "output", tx + "#0", "coffee"});
+  EXPECT_NE(text({"coins", "shop"}).find("coffee"), std::string::npos);
+  EXPECT_NE(text({"show", "shop", tx}).find("coffee"), std::string::npos);
+  const json::value named = as_json({"coins", "shop"}).at("coins").at(0);
+  EXPECT_EQ(str(named, "label"), "coffee");
+  EXPECT_EQ(str(named, "address_label"), "till");
 
   const std::string expires =
       text({"lease", "shop", tx + "#0", "--lock-id", kLock, "--for", "10m"});
@@ -251,12 +192,12 @@ void WalletCommands::payment_story() {
   EXPECT_NE(text({"verify"}).find("fits together"), std::string::npos);
 }
 
-TEST_F(WalletCommands, APaymentComesIsLeasedSpentAndCancelled) {
+TEST_F(WalletStory, APaymentComesIsLeasedSpentAndCancelled) {
   payment_story();
   EXPECT_TRUE(fs::exists(fs::path(data()) / "wallet.db"));
 }
 
-TEST_F(WalletCommands, TheSameOnPostgres) {
+TEST_F(WalletStory, TheSameOnPostgres) {
   COFFER_REQUIRE_POSTGRES_OR_SKIP();
   auto* server = sql::test::PostgresServer::shared();
   database_ = server->location(server->fresh_database());

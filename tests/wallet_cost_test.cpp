@@ -318,6 +318,16 @@ TEST_P(Plans, TheLargestPageIsReadWithItsLabelsInAFewStatements) {
   EXPECT_EQ(labels["the last"], 1);
   EXPECT_EQ(labels.size(), 3u);
   EXPECT_LT(world.heard.size(), 12u);  // texts
+
+  ok(store().set_label(alice_, "output", shown_first + ":0", "the first coin"));
+  world.heard.clear();
+  CoinQuery coins;
+  coins.page.count = kMaxPage;
+  const auto page = store().coins(alice_, coins);
+  ok(page);
+  EXPECT_EQ(page->items.size(), 600u);
+  EXPECT_EQ(page->items.front().label, "the first coin");
+  EXPECT_LT(world.heard.size(), 8u);
 }
 
 TEST_P(Plans, W9_NoStatementOfDailyLifeWalksThroughAWallet) {

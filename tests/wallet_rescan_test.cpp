@@ -10,6 +10,7 @@
 
 #include "base/temp_dir.h"
 #include "process.h"
+#include "sql/database.h"
 
 namespace coffer {
 namespace {
@@ -168,6 +169,12 @@ TEST_F(WalletRescan, IsDoneByTheRunningDaemon) {
                         "3600000", "--http-listen",
                         "127.0.0.1:" + std::to_string(test::free_port())});
   ASSERT_TRUE(daemon.wait_for_output("http://")) << daemon.err();
+  // A name is a name: nothing else is asked of the daemon.
+  for (const char* name : {"all/prune?", "all/prune#", "../wallets/all/prune?x="})
+    test::expect_refusal(run({"wallet", "rescan", name, "--data", data()}), 1, "no wallet");
+  std::ifstream audit(data() + "/audit.log");
+  for (std::string line; std::getline(audit, line);)
+    EXPECT_EQ(line.find("prune"), std::string::npos) << line;
   const json::value asked = as_json({"wallet", "rescan", "all"});
   EXPECT_EQ(asked.at("name").as_string(), "all");
   // Another process's work can only be looked at now and then.
@@ -202,6 +209,51 @@ TEST_F(WalletRescan, AHistoryOfAnotherProgramComesInWithAWayBack) {
   const std::string backup = data() + "/wallet.db.before-import-1";
   (void)text({"db", "restore", backup, "--replace", "--network", "regtest"});
   EXPECT_EQ(as_json({"wallet", "addresses", "old"}).at("addresses").as_array().size(), 0u);
+}
+
+TEST_F(WalletRescan, TheWayBackNamesTheDatabaseThatWasCopied) {
+  (void)text({"wallet", "create", "here", "--network", "regtest"});  // another, which stays
+  const std::string elsewhere = "sqlite:" + (dir_.path() / "else where.db").string();
+  const std::vector<std::string> setting = {"COFFER_WALLET_DATABASE=" + elsewhere};
+  const auto at_else = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--data", data()});
+    const Finished end = run(arguments, setting);
+    EXPECT_EQ(end.exit_code, 0) << end.err;
+    return end.out;
+  };
+  const std::string file = (dir_.path() / "history.jsonl").string();
+  std::ofstream(file) << R"({"coffer_history":1,"chain":"bitcoin","network":"regtest"})" << "\n"
+                      << R"({"script":"51"})" << "\n";
+  (void)at_else({"wallet", "create", "old", "--network", "regtest"});
+  const std::string done = at_else({"wallet", "import-history", "old", file});
+  const std::size_t begin = done.find("coffer db restore");
+  ASSERT_NE(begin, std::string::npos) << done;
+  // Typed where the setting is not.
+  const std::string line = done.substr(begin, done.find('\n') - begin);
+  const std::string command = test::coffer() + line.substr(std::string("coffer").size());
+  ASSERT_EQ(std::system((command + " >/dev/null 2>&1").c_str()), 0) << command;
+  EXPECT_EQ(at_else({"wallet", "addresses", "old"}).find("51"), std::string::npos);
+  EXPECT_EQ(as_json({"wallet", "list"}).at("wallets").at(0).at("name").as_string(), "here");
+}
+
+TEST_F(WalletRescan, ARescanThatCannotBeLookedUpIsSaid) {  // E6
+  (void)text({"sync", "--to", "5"});
+  (void)text({"wallet", "create", "all"});
+  {
+    sql::DatabaseOptions options;
+    options.location = "sqlite:" + data() + "/wallet.db";
+    const auto database = sql::Database::open(options).value();
+    ASSERT_TRUE(database->run_transaction([](sql::Transaction& at) {
+      return at.script("ALTER TABLE wallets RENAME COLUMN gap_limit TO gap");
+    }));
+  }
+  test::Process daemon({test::coffer(), "serve", "--data", data(), "--devnet-block-interval-ms",
+                        "3600000", "--http-listen",
+                        "127.0.0.1:" + std::to_string(test::free_port())});
+  const std::string said = "rescans could not be looked up";
+  for (int i = 0; i < 600 && daemon.err().find(said) == std::string::npos; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_NE(daemon.err().find(said), std::string::npos) << daemon.err();
 }
 
 }  // namespace

@@ -17,6 +17,12 @@ Result<Response> import_descriptor(const WalletCall& call) {
   return http::json_response(imported_json(done));
 }
 
+Result<Response> import_core(const WalletCall& call) {
+  const wallet::CoreExport core = TRY(wallet::parse_core_export(call.network, call.request.body));
+  const wallet::Imported done = TRY(call.store.import_core(call.wallet, core));
+  return http::json_response(imported_json(done));
+}
+
 Result<Response> import_script(const WalletCall& call) {
   const ScriptBody body = TRY(parse_script_body(call.network, call.request.body));
   const wallet::Imported done =
@@ -88,10 +94,8 @@ Result<Response> prune(const WalletCall& call) {
   return http::json_response(pruned_json(done, options.dry_run));
 }
 
-}  // namespace
-
-std::vector<WalletRoute> wallet_changes() {
-  const Parameter tx{"tx", In::kPath, "the transaction's id"};
+// What is watched.
+std::vector<WalletRoute> imports() {
   const auto post = http::Method::kPost;
   return {
       {post,
@@ -101,6 +105,13 @@ std::vector<WalletRoute> wallet_changes() {
        "Imported",
        import_descriptor,
        "ImportDescriptor"},
+      {post,
+       "/core-descriptors",
+       "Go on where a wallet of Bitcoin Core stands: the body is what listdescriptors printed",
+       {},
+       "Imported",
+       import_core,
+       "CoreDescriptors"},
       {post,
        "/scripts",
        "Watch one address or script",
@@ -115,6 +126,15 @@ std::vector<WalletRoute> wallet_changes() {
        "WalletAddress",
        new_address,
        "NewAddress"},
+  };
+}
+
+}  // namespace
+
+std::vector<WalletRoute> wallet_changes() {
+  const Parameter tx{"tx", In::kPath, "the transaction's id"};
+  const auto post = http::Method::kPost;
+  std::vector<WalletRoute> routes = {
       {post,
        "/transactions",
        "Put a transaction into the wallet; a known one changes nothing. 409 if it conflicts with "
@@ -172,6 +192,8 @@ std::vector<WalletRoute> wallet_changes() {
        prune,
        "PruneWallet"},
   };
+  for (WalletRoute& route : imports()) routes.push_back(std::move(route));
+  return routes;
 }
 
 }  // namespace coffer::api

@@ -122,7 +122,7 @@ Result<LabelTarget> parse_label_target(const chain::Network& network, std::strin
   return fail(Code::kInvalidInput, "kind: '{}' has no labels; tx, address and output have", kind);
 }
 
-Result<> check_known(const http::Fields& query, std::span<const std::string_view> known) {
+Result<> check_known(const http::Fields& query, std::span<const std::string> known) {
   for (auto field = query.begin(); field != query.end(); ++field) {
     if (std::ranges::find(known, field->name) == known.end())
       return fail(Code::kInvalidInput, "unknown parameter '{}'; known {} {}", field->name,

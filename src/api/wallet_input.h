@@ -33,33 +33,17 @@ Result<LabelTarget> parse_label_target(const chain::Network& network, std::strin
 
 // A parameter that is not among `known`, or is there twice, is an error that names it: a
 // misspelled filter would show too much.
-Result<> check_known(const http::Fields& query, std::span<const std::string_view> known);
+Result<> check_known(const http::Fields& query, std::span<const std::string> known);
 
 // count (1 to 1,000), cursor.
 Result<wallet::PageOptions> parse_wallet_page(const http::Fields& query);
-inline constexpr std::string_view kPageParameters[] = {"count", "cursor"};
 
 // account or address.
 Result<wallet::Scope> parse_scope(const chain::Network& network, const http::Fields& query);
-inline constexpr std::string_view kScopeParameters[] = {"account", "address"};
 
 Result<wallet::CoinQuery> parse_coin_query(const chain::Network& network,
                                            const http::Fields& query);
-inline constexpr std::string_view kCoinParameters[] = {"state",
-                                                       "account",
-                                                       "address",
-                                                       "min_amount",
-                                                       "max_amount",
-                                                       "min_confirmations",
-                                                       "max_confirmations",
-                                                       "leased",
-                                                       "spendable",
-                                                       "chain_pending",
-                                                       "order",
-                                                       "count",
-                                                       "cursor"};
 
 Result<wallet::HistoryQuery> parse_history_query(const http::Fields& query);
-inline constexpr std::string_view kHistoryParameters[] = {"status", "confirmed", "count", "cursor"};
 
 }  // namespace coffer::api

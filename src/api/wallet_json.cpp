@@ -73,7 +73,9 @@ void write_address(JsonWriter& out, const wallet::AddressInfo& address) {
   out.field("account", address.account);
   value_or_null(out, "branch", address.branch);
   value_or_null(out, "index", address.index);
-  out.field("given_out", address.given_out).field("used", address.used).end_object();
+  out.field("given_out", address.given_out).field("used", address.used);
+  text_or_null(out, "label", address.label);
+  out.end_object();
 }
 
 void write_coin(JsonWriter& out, const Network& network, const wallet::Coin& coin) {
@@ -88,6 +90,8 @@ void write_coin(JsonWriter& out, const Network& network, const wallet::Coin& coi
   text_or_null(out, "lock_id", coin.lease ? coin.lease->lock_id.hex() : "");
   value_or_null(out, "lease_expires_unix_ms",
                 coin.lease ? std::optional(coin.lease->expires_at_ms) : std::nullopt);
+  text_or_null(out, "label", coin.label);
+  text_or_null(out, "address_label", coin.address_label);
   out.end_object();
 }
 
@@ -117,6 +121,8 @@ void write_output(JsonWriter& out, const Network& network, const wallet::TxOutpu
   out.field("mine", output.mine);
   value_or_null(out, "state",
                 output.state ? std::optional(wallet::to_string(*output.state)) : std::nullopt);
+  text_or_null(out, "label", output.label);
+  text_or_null(out, "address_label", output.address_label);
   out.end_object();
 }
 
@@ -268,6 +274,12 @@ std::string leases_json(const wallet::Page<wallet::LeasedCoin>& page) {
   });
 }
 
+std::string cleaned_leases_json(std::uint64_t leases, bool more) {
+  JsonWriter out;
+  out.begin_object().field("leases", leases).field("more", more).end_object();
+  return out.take();
+}
+
 std::string pruned_json(const wallet::Pruned& pruned, bool dry_run) {
   JsonWriter out;
   out.begin_object().field("dry_run", dry_run).field("transactions", pruned.transactions);
@@ -296,7 +308,14 @@ std::string wallet_stats_json(const wallet::StoreStats& stats) {
   out.field("transactions", stats.transactions).field("coins", stats.coins);
   out.field("unspent", stats.unspent).field("leases", stats.leases);
   out.field("active_leases", stats.active_leases).field("replacements", stats.replacements);
-  out.field("pruned", stats.pruned).field("database_bytes", stats.bytes).end_object();
+  out.field("pruned", stats.pruned).field("database_bytes", stats.bytes);
+  out.key("tables").begin_array();
+  for (const wallet::TableSize& one : stats.tables) {
+    out.begin_object().field("table", one.table).field("rows", one.rows);
+    value_or_null(out, "bytes", one.bytes);
+    out.end_object();
+  }
+  out.end_array().field("counted_unix_ms", stats.counted_at_ms).end_object();
   return out.take();
 }
 

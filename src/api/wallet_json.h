@@ -37,6 +37,8 @@ std::string leased_json(std::size_t coins, const wallet::LockId& lock_id,
                         std::int64_t expires_at_ms);
 std::string released_json(std::uint64_t coins, const wallet::LockId& lock_id);
 std::string leases_json(const wallet::Page<wallet::LeasedCoin>& page);
+// `more`: there may be others that have expired.
+std::string cleaned_leases_json(std::uint64_t leases, bool more);
 std::string pruned_json(const wallet::Pruned& pruned, bool dry_run);
 std::string label_json(std::string_view kind, std::string_view ref, std::string_view label);
 std::string wallet_verified_json(const wallet::WalletVerified& verified);

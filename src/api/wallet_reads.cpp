@@ -19,46 +19,39 @@ std::string_view path(const WalletCall& call, std::string_view name) {
 }
 
 Result<Response> wallet(const WalletCall& call) {
-  TRY(check_known(call.request.query, {}));
   const wallet::WalletInfo found = TRY(call.store.find(path(call, "name")));
   return http::json_response(wallet_json(found));
 }
 
 Result<Response> accounts(const WalletCall& call) {
-  TRY(check_known(call.request.query, {}));
   const auto found = TRY(call.store.accounts(call.wallet));
   return http::json_response(accounts_json(found));
 }
 
 Result<Response> descriptors(const WalletCall& call) {
-  TRY(check_known(call.request.query, {}));
   const auto found = TRY(call.store.descriptors(call.wallet));
   return http::json_response(descriptors_json(found));
 }
 
 Result<Response> addresses(const WalletCall& call) {
-  TRY(check_known(call.request.query, kPageParameters));
   const wallet::PageOptions page = TRY(parse_wallet_page(call.request.query));
   const auto found = TRY(call.store.addresses(call.wallet, page));
   return http::json_response(wallet_addresses_json(found));
 }
 
 Result<Response> balance(const WalletCall& call) {
-  TRY(check_known(call.request.query, kScopeParameters));
   const wallet::Scope scope = TRY(parse_scope(call.network, call.request.query));
   const wallet::Balance found = TRY(call.store.balance(call.wallet, scope));
   return http::json_response(wallet_balance_json(call.network, scope, found));
 }
 
 Result<Response> coins(const WalletCall& call) {
-  TRY(check_known(call.request.query, kCoinParameters));
   const wallet::CoinQuery query = TRY(parse_coin_query(call.network, call.request.query));
   const auto found = TRY(call.store.coins(call.wallet, query));
   return http::json_response(coins_json(call.network, found));
 }
 
 Result<Response> coin(const WalletCall& call) {
-  TRY(check_known(call.request.query, {}));
   const chain::Outpoint wanted =
       TRY(parse_outpoint(call.network, path(call, "tx"), path(call, "index")));
   const wallet::Coin found = TRY(call.store.coin(call.wallet, wanted));
@@ -66,21 +59,18 @@ Result<Response> coin(const WalletCall& call) {
 }
 
 Result<Response> history(const WalletCall& call) {
-  TRY(check_known(call.request.query, kHistoryParameters));
   const wallet::HistoryQuery query = TRY(parse_history_query(call.request.query));
   const auto found = TRY(call.store.history(call.wallet, query));
   return http::json_response(history_json(found));
 }
 
 Result<Response> transaction(const WalletCall& call) {
-  TRY(check_known(call.request.query, {}));
   const Hash256 tx = TRY(parse_hash("transaction", path(call, "tx")));
   const wallet::TxDetail found = TRY(call.store.transaction(call.wallet, tx));
   return http::json_response(wallet_tx_json(call.network, found));
 }
 
 Result<Response> leases(const WalletCall& call) {
-  TRY(check_known(call.request.query, kPageParameters));
   const wallet::PageOptions page = TRY(parse_wallet_page(call.request.query));
   const auto found = TRY(call.store.leases(call.wallet, page));
   return http::json_response(leases_json(found));

@@ -48,6 +48,20 @@ class WalletRefusals : public testing::Test {
     expect_refusal(Method::kGet, path, "", status, text);
   }
 
+  // A payment to an address that is watched.
+  Bytes payment() {
+    const json::value watched = wallets_.get("/wallets/shop/addresses").at("addresses").at(5);
+    const Bytes script = from_hex(std::string(watched.at("script_pub_key").as_string())).value();
+    return wallet::test_tx({wallet::foreign_outpoint(200)}, {{1'000, script}});
+  }
+  // So that there is something to scan again.
+  void stand_at_height(int height) const {
+    ASSERT_TRUE(wallets_.database->run_transaction([&](sql::Transaction& sql) -> Result<> {
+      (void)TRY(sql.execute("UPDATE sync_state SET tip_height = $1", {height}));
+      return {};
+    }));
+  }
+
   Wallets wallets_;
   std::string coin_;  // confirmed, unspent, output 0
 };
@@ -100,6 +114,40 @@ TEST_F(WalletRefusals, UnknownFieldsAndParametersAreNamed) {
   post("/wallets", std::string(100, '['), 400, "JSON");
 }
 
+// What belongs into the body, put behind the path, would change more than was meant.
+TEST_F(WalletRefusals, ARouteTakesOnlyTheParametersThatItDeclares) {
+  stand_at_height(5);
+  const std::string coins = Wallets::coins_body(coin_);
+  const std::string shop = "/wallets/shop", tx = shop + "/transactions/" + kZeros;
+  // Without the parameter each would be done.
+  const std::map<std::string, std::string> bodies = {
+      {"/wallets", R"({"name":"till"})"},
+      {shop + "/rescan", ""},
+      {shop + "/descriptors", R"({"descriptor":"tr()" + wallet::kTestnetKey + "/5/*)\"}"},
+      {shop + "/core-descriptors", core_body()},
+      {shop + "/scripts", R"({"script":"51"})"},
+      {"/wallets-clean-leases", ""},
+      {shop + "/addresses", ""},
+      {shop + "/transactions", Wallets::record_body(payment())},
+      {tx + "/publish", ""},
+      {tx + "/cancel", ""},
+      {shop + "/leases", coins},
+      {shop + "/leases/renew", coins},
+      {shop + "/leases/release", Wallets::coins_body(coin_, kLock, "")},
+      {shop + "/labels", R"({"kind":"tx","ref":")" + coin_ + R"(","label":"x"})"},
+      {shop + "/prune", ""},
+  };
+  for (const auto& [method, path] : all_routes(wallets_.openapi)) {
+    expect_refusal(method, path + "?min_amonut=5", "", 400, "'min_amonut'");
+    if (!http::changes_state(method)) continue;
+    const auto body = bodies.find(path);
+    ASSERT_NE(body, bodies.end()) << path << " is new: say what it takes";
+    for (const char* parameter : {"dry_run=true", "from_height=3", "account="})
+      expect_refusal(method, path + "?" + parameter, body->second, 400, "unknown parameter");
+  }
+  EXPECT_EQ(wallets_.send(Method::kPost, shop + "/rescan").status, 202);
+}
+
 TEST_F(WalletRefusals, Descriptors) {
   const auto import = [&](const std::string& text, const std::string& why) {
     post("/wallets/shop/descriptors", R"({"descriptor":")" + text + "\"}", 400, why);
@@ -116,6 +164,18 @@ TEST_F(WalletRefusals, Descriptors) {
        "another");
   post("/wallets/shop/descriptors", R"({"descriptor":"x","next_index":2147483648})", 400,
        "next_index");
+}
+
+TEST_F(WalletRefusals, WhatCorePrints) {
+  const std::string path = "/wallets/shop/core-descriptors";
+  post(path, "", 400, "JSON");
+  post(path, "[]", 400, "");
+  post(path, R"({"wallet_name":"w"})", 400, "descriptors");
+  const std::string secret = "wpkh(" + wallet::kSecretXprv + "/0/*)";
+  post(path, R"({"wallet_name":"w","descriptors":[{"desc":")" + secret + "\"}]}", 400,
+       "private key");
+  post("/wallets/none/core-descriptors", core_body(), 404, "none");
+  post("/wallets-clean-leases", R"({"limit":5})", 400, "'limit'");
 }
 
 TEST_F(WalletRefusals, AddressesAndScripts) {

@@ -13,6 +13,7 @@ using http::Response;
 using In = Parameter::In;
 
 constexpr const char* kRoot = "/api/v1/wallets";
+constexpr std::size_t kMostLeasesCleaned = 10'000;  // by one request
 
 Result<wallet::Store*> store_of(const WalletRoutes& routes) {
   if (routes.store != nullptr) return routes.store;
@@ -22,102 +23,120 @@ Result<wallet::Store*> store_of(const WalletRoutes& routes) {
   return fail(Code::kUnavailable, "the wallet is off: wallet.enabled is false in the settings");
 }
 
-Result<Response> list(wallet::Store& store, const Request& request) {
-  TRY(check_known(request.query, kPageParameters));
+using Shared = std::shared_ptr<const WalletRoutes>;
+using Answer = std::function<Result<Response>(const WalletRoutes&, wallet::Store&, const Request&)>;
+
+// Every route of the wallets is added here, and takes the parameters that it declares, no others:
+// one that is misspelled, or belongs into the body, would be passed over, and too much would be
+// shown or changed.
+void add(RouteTable& table, const Shared& routes, Route route, Answer answer) {
+  route.scope = Scope::kPrivate;
+  std::vector<std::string> known;
+  for (const Parameter& parameter : route.parameters)
+    if (parameter.in == In::kQuery) known.push_back(parameter.name);
+  route.handler = [routes, known = std::move(known),
+                   answer = std::move(answer)](const Request& request) -> Result<Response> {
+    wallet::Store* const store = TRY(store_of(*routes));
+    TRY(check_known(request.query, known));
+    return answer(*routes, *store, request);
+  };
+  table.add(std::move(route));
+}
+
+Result<Response> list(const WalletRoutes&, wallet::Store& store, const Request& request) {
   const wallet::PageOptions page = TRY(parse_wallet_page(request.query));
   const auto found = TRY(store.list(page));
   return http::json_response(wallets_json(found));
 }
 
-Result<Response> create(wallet::Store& store, const Request& request) {
-  TRY(check_known(request.query, {}));
+Result<Response> create(const WalletRoutes&, wallet::Store& store, const Request& request) {
   const wallet::Store::NewWallet wanted = TRY(parse_new_wallet(request.body));
   const wallet::WalletInfo made = TRY(store.create(wanted));
   return http::json_response(wallet_json(made), 201);
 }
 
-Result<Response> stats(wallet::Store& store, const Request& request) {
-  TRY(check_known(request.query, {}));
-  const wallet::StoreStats found = TRY(store.stats());
-  return http::json_response(wallet_stats_json(found));
+Result<Response> stats(const WalletRoutes& routes, wallet::Store&, const Request&) {
+  const auto found = routes.stats ? routes.stats() : std::nullopt;
+  if (!found)
+    return fail(Code::kUnavailable, "nothing has been counted yet: ask again in a few seconds");
+  return http::json_response(wallet_stats_json(*found));
 }
 
-// The routes that are not about one wallet.
-void add_common(RouteTable& table, const std::shared_ptr<const WalletRoutes>& routes) {
-  using Answer = Result<Response> (*)(wallet::Store&, const Request&);
-  const auto add = [&](Route route, Answer answer) {
-    route.scope = Scope::kPrivate;
-    route.handler = [routes, answer](const Request& request) -> Result<Response> {
-      wallet::Store* const store = TRY(store_of(*routes));
-      return answer(*store, request);
-    };
-    table.add(std::move(route));
-  };
-  add({.pattern = kRoot,
+Result<Response> rescan(const WalletRoutes& routes, wallet::Store&, const Request& request) {
+  const auto from = TRY(parse_rescan_body(request.body));
+  if (!routes.rescan) return fail(Code::kUnavailable, "there is no source of blocks here");
+  const auto name = request.path_param("name").value_or("");
+  const wallet::WalletInfo wallet = TRY(routes.rescan(name, from));
+  return http::json_response(wallet_json(wallet), 202);
+}
+
+Result<Response> clean_leases(const WalletRoutes&, wallet::Store& store, const Request& request) {
+  TRY(parse_no_body(request.body));
+  const std::uint64_t gone = TRY(store.clean_leases(kMostLeasesCleaned));
+  return http::json_response(cleaned_leases_json(gone, gone == kMostLeasesCleaned));
+}
+
+// The routes that are not about one wallet, or ask more than its store.
+void add_common(RouteTable& table, const Shared& routes) {
+  add(table, routes,
+      {.pattern = kRoot,
        .summary = "The wallets, by name",
        .parameters = {{"count", In::kQuery, "wallets on a page",
                        R"({"type":"integer","minimum":1,"maximum":1000,"default":100})"},
                       {"cursor", In::kQuery, "next_cursor of the page before"}},
        .response_schema = "WalletPage"},
       list);
-  add({.method = Method::kPost,
+  add(table, routes,
+      {.method = Method::kPost,
        .pattern = kRoot,
        .summary = "Make a wallet; 409 if there is one of that name",
        .response_schema = "Wallet",
        .request_schema = "NewWallet"},
       create);
-  add({.pattern = "/api/v1/wallets-stats",
-       .summary = "How much there is of everything, over all wallets",
+  add(table, routes,
+      {.pattern = "/api/v1/wallets-stats",
+       .summary = "How much there was of everything, over all wallets, when it was counted last",
        .response_schema = "WalletStats"},
       stats);
+  add(table, routes,
+      {.method = Method::kPost,
+       .pattern = "/api/v1/wallets-clean-leases",
+       .summary = "Take expired leases away, in all wallets, up to 10,000",
+       .response_schema = "CleanedLeases"},
+      clean_leases);
+  add(table, routes,
+      {.method = Method::kPost,
+       .pattern = std::string(kRoot) + "/{name}/rescan",
+       .summary = "Look at old blocks again, in the background; the wallet tells how far",
+       .parameters = {{"name", In::kPath, "the wallet's name"}},
+       .response_schema = "Wallet",
+       .request_schema = "Rescan"},
+      rescan);
 }
 
-void add_of_one(RouteTable& table, const std::shared_ptr<const WalletRoutes>& routes,
-                WalletRoute given) {
+void add_of_one(RouteTable& table, const Shared& routes, WalletRoute given) {
   given.parameters.insert(given.parameters.begin(),
                           Parameter{"name", In::kPath, "the wallet's name"});
-  table.add(
+  add(table, routes,
       {.method = given.method,
        .pattern = std::string(kRoot) + "/{name}" + given.path,
        .summary = std::move(given.summary),
-       .scope = Scope::kPrivate,
        .parameters = std::move(given.parameters),
        .response_schema = std::move(given.response_schema),
-       .request_schema = std::move(given.request_schema),
-       .handler = [routes, answer = given.answer](const Request& request) -> Result<Response> {
-         wallet::Store* const store = TRY(store_of(*routes));
-         const auto name = request.path_param("name").value_or("");
-         const wallet::WalletInfo wallet = TRY(store->find(name));
-         return answer({*store, routes->network, wallet.id, request});
-       }});
-}
-
-void add_rescan(RouteTable& table, const std::shared_ptr<const WalletRoutes>& routes) {
-  table.add({.method = Method::kPost,
-             .pattern = std::string(kRoot) + "/{name}/rescan",
-             .summary = "Look at old blocks again, in the background; the wallet tells how far",
-             .scope = Scope::kPrivate,
-             .parameters = {{"name", In::kPath, "the wallet's name"}},
-             .response_schema = "Wallet",
-             .request_schema = "Rescan",
-             .handler = [routes](const Request& request) -> Result<Response> {
-               (void)TRY(store_of(*routes));
-               const auto from = TRY(parse_rescan_body(request.body));
-               if (!routes->rescan)
-                 return fail(Code::kUnavailable, "there is no source of blocks here");
-               const auto name = request.path_param("name").value_or("");
-               const wallet::WalletInfo wallet = TRY(routes->rescan(name, from));
-               return http::json_response(wallet_json(wallet), 202);
-             }});
+       .request_schema = std::move(given.request_schema)},
+      [answer = given.answer](const WalletRoutes& all, wallet::Store& store,
+                              const Request& request) -> Result<Response> {
+        const wallet::WalletInfo wallet = TRY(store.find(request.path_param("name").value_or("")));
+        return answer({store, all.network, wallet.id, request});
+      });
 }
 
 }  // namespace
 
 void add_wallet_routes(RouteTable& table, WalletRoutes given) {
-  const auto routes = std::make_shared<const WalletRoutes>(std::move(given));
+  const Shared routes = std::make_shared<const WalletRoutes>(std::move(given));
   add_wallet_schemas(table);
   add_common(table, routes);
-  add_rescan(table, routes);
   for (const auto& declared : {wallet_reads(), wallet_changes()})
     for (const WalletRoute& route : declared) add_of_one(table, routes, route);
 }

@@ -14,6 +14,9 @@ struct WalletRoutes {
   // Asks for a rescan from a height, or from the wallet's birthday; null: nobody can do it here.
   std::function<Result<wallet::WalletInfo>(std::string_view name, std::optional<std::uint64_t>)>
       rescan = nullptr;
+  // What was counted last; nothing before the first count, null: nobody counts. A request never
+  // counts: that walks through whole tables (E11).
+  std::function<std::optional<wallet::StoreStats>()> stats = nullptr;
 };
 
 // Without a store every route answers 503 and says why.

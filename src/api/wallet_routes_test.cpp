@@ -9,32 +9,12 @@ namespace {
 
 using http::Method;
 
-// Every route of the wallet, with something in the place of its parameters.
-std::vector<std::pair<Method, std::string>> all_routes(const json::value& openapi) {
-  std::vector<std::pair<Method, std::string>> found;
-  for (const auto& [path, methods] : openapi.at("paths").as_object()) {
-    std::string target(path);
-    if (!target.starts_with("/api/v1/wallets")) continue;
-    target.erase(0, std::string_view("/api/v1").size());
-    for (const auto& [from, to] : {std::pair{"{name}", "shop"}, std::pair{"{tx}", kZeros.c_str()},
-                                   std::pair{"{index}", "0"}})
-      if (const auto at = target.find(from); at != std::string::npos)
-        target.replace(at, std::string_view(from).size(), to);
-    for (const auto& [method, operation] : methods.as_object()) {
-      std::string name(method);
-      std::transform(name.begin(), name.end(), name.begin(), ::toupper);
-      found.emplace_back(http::parse_method(name).value(), target);
-    }
-  }
-  return found;
-}
-
 TEST(WalletRoutes, NothingIsAnsweredWithoutTheToken) {
   Wallets wallets;
   ASSERT_TRUE(ensure_read_token(wallets.fixture.dir.path()));
   wallets.serve().post("/wallets", R"({"name":"shop"})", 201);
   const auto routes = all_routes(wallets.openapi);
-  EXPECT_EQ(routes.size(), 25u);
+  EXPECT_EQ(routes.size(), 27u);
   for (const auto& [method, path] : routes) {
     const http::Response open = wallets.fixture.call(method, "/api/v1" + path);
     EXPECT_EQ(open.status, 401) << path;
@@ -149,9 +129,40 @@ TEST(WalletRoutes, APaymentComesIsLeasedSpentAndPublished) {
 
   const std::string label = R"({"kind":"tx","ref":")" + spend_id + R"(","label":"rent"})";
   (void)wallets.call(Method::kPut, "/wallets/shop/labels", label, 200);
+  const std::string output = R"({"kind":"output","ref":")" + tx + R"(#0","label":"deposit"})";
+  (void)wallets.call(Method::kPut, "/wallets/shop/labels", output, 200);
+  EXPECT_EQ(wallets.get("/wallets/shop/coins/" + tx + "/0").at("label").as_string(), "deposit");
   const json::value history = wallets.get("/wallets/shop/transactions?confirmed=false");
   ASSERT_EQ(history.at("transactions").as_array().size(), 1u);
   EXPECT_EQ(history.at("transactions").at(0).at("label").as_string(), "rent");
+}
+
+TEST(WalletRoutes, GoesOnWhereAWalletOfCoreStands) {
+  Wallets wallets;
+  wallets.serve().post("/wallets", R"({"name":"shop","gap_limit":5})", 201);
+  const json::value done = wallets.post("/wallets/shop/core-descriptors", core_body());
+  expect_fits(done, wallets.schema("Imported"));
+  EXPECT_EQ(done.at("addresses").to_number<int>(), 10);
+  EXPECT_EQ(wallets.post("/wallets/shop/addresses", "", 201).at("index").to_number<int>(), 3);
+  const json::value again = wallets.post("/wallets/shop/core-descriptors", core_body());
+  EXPECT_EQ(again.at("addresses").to_number<int>(), 0);  // E3
+}
+
+TEST(WalletRoutes, ExpiredLeasesAreTakenAway) {
+  Wallets wallets;
+  wallets.serve().post("/wallets", R"({"name":"shop"})", 201);
+  (void)wallets.post("/wallets/shop/descriptors", R"({"descriptor":")" + kRanged + "\"}");
+  const std::string gone = wallets.pay("shop", 100'000, in_block(1));
+  const std::string held = wallets.pay("shop", 200'000, in_block(2));
+  (void)wallets.post("/wallets/shop/leases",
+                     Wallets::coins_body(gone, kLock, R"(,"duration_ms":1000)"));
+  (void)wallets.post("/wallets/shop/leases", Wallets::coins_body(held));
+  wallets.clock.advance_ms(2'000);
+  const json::value done = wallets.post("/wallets-clean-leases", "");
+  expect_fits(done, wallets.schema("CleanedLeases"));
+  EXPECT_EQ(done.at("leases").to_number<int>(), 1);
+  EXPECT_FALSE(done.at("more").as_bool());
+  EXPECT_EQ(wallets.get("/wallets-stats").at("leases").to_number<int>(), 1);
 }
 
 TEST(WalletRoutes, PagesGoOnWhereTheLastEnded) {
@@ -170,6 +181,22 @@ TEST(WalletRoutes, PagesGoOnWhereTheLastEnded) {
     cursor = next.is_null() ? "" : std::string(next.as_string());
   } while (!cursor.empty() && seen.size() < 10);
   EXPECT_EQ(seen, (std::vector<std::string>{"a", "b", "c"}));
+}
+
+// E11: a request counts nothing.
+TEST(WalletRoutes, StatsAreWhatWasCountedLast) {
+  Wallets wallets;
+  wallets.is_counted = false;
+  wallets.serve().post("/wallets", R"({"name":"shop"})", 201);
+  const http::Response early = wallets.send(Method::kGet, "/wallets-stats");
+  EXPECT_EQ(early.status, 503);
+  EXPECT_NE(early.content().find("counted yet"), std::string::npos) << early.content();
+  wallets.is_counted = true;
+  const json::value stats = wallets.get("/wallets-stats");
+  EXPECT_EQ(stats.at("wallets").to_number<int>(), 1);
+  EXPECT_EQ(stats.at("counted_unix_ms").as_int64(), wallets.clock.unix_ms());
+  for (const json::value& table : stats.at("tables").as_array())
+    expect_fits(table, wallets.schema("WalletTable"));
 }
 
 TEST(WalletRoutes, WithoutAStoreEveryRouteSaysWhy) {

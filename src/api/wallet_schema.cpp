@@ -41,7 +41,8 @@ void add_wallet(RouteTable& table) {
                                             {"branch", kWholeOrNull},
                                             {"index", kWholeOrNull},
                                             {"given_out", kFlag},
-                                            {"used", kFlag}}));
+                                            {"used", kFlag},
+                                            {"label", kTextOrNull}}));
   table.add_schema("WalletAddressPage", page_of("addresses", "WalletAddress"));
   table.add_schema("Imported", answer({{"descriptors", kWhole}, {"addresses", kWhole}}));
   table.add_schema("WalletStats", answer({{"wallets", kWhole},
@@ -53,7 +54,11 @@ void add_wallet(RouteTable& table) {
                                           {"active_leases", kWhole},
                                           {"replacements", kWhole},
                                           {"pruned", kWhole},
-                                          {"database_bytes", kWhole}}));
+                                          {"database_bytes", kWhole},
+                                          {"tables", list_of(refer("WalletTable"))},
+                                          {"counted_unix_ms", kWhole}}));
+  table.add_schema("WalletTable",
+                   answer({{"table", kText}, {"rows", kWhole}, {"bytes", kWholeOrNull}}));
 }
 
 void add_coins(RouteTable& table) {
@@ -81,7 +86,9 @@ void add_coins(RouteTable& table) {
                                    {"coinbase", kFlag},
                                    {"spent_by", kHashOrNull},
                                    {"lock_id", kHashOrNull},
-                                   {"lease_expires_unix_ms", kWholeOrNull}}));
+                                   {"lease_expires_unix_ms", kWholeOrNull},
+                                   {"label", kTextOrNull},
+                                   {"address_label", kTextOrNull}}));
   table.add_schema("CoinPage", page_of("coins", "Coin"));
   table.add_schema("Lease", answer({{"tx_hash", kHash},
                                     {"output_index", kWhole},
@@ -93,6 +100,7 @@ void add_coins(RouteTable& table) {
   table.add_schema("Leased",
                    answer({{"lock_id", kHash}, {"coins", kWhole}, {"expires_unix_ms", kWhole}}));
   table.add_schema("Released", answer({{"lock_id", kHash}, {"coins", kWhole}}));
+  table.add_schema("CleanedLeases", answer({{"leases", kWhole}, {"more", kFlag}}));
 }
 
 Properties entry_properties() {
@@ -127,7 +135,9 @@ void add_transactions(RouteTable& table) {
                                            {"address", kTextOrNull},
                                            {"script_pub_key", kHex},
                                            {"mine", kFlag},
-                                           {"state", state_or_null}}));
+                                           {"state", state_or_null},
+                                           {"label", kTextOrNull},
+                                           {"address_label", kTextOrNull}}));
   properties.push_back({"raw", kHexOrNull});
   properties.push_back({"inputs", list_of(refer("WalletInput"))});
   properties.push_back({"outputs", list_of(refer("WalletOutput"))});
@@ -160,6 +170,11 @@ void add_requests(RouteTable& table) {
            {"next_index", kWhole},
            {"watch_to", kWhole}},
           {"descriptor"});
+  // As Core prints it, or the answer of its RPC interface around that: not ours to close.
+  table.add_schema("CoreDescriptors", object_of({{"wallet_name", kText},
+                                                 {"descriptors", list_of(R"({"type":"object"})")},
+                                                 {"result", R"({"type":"object"})"}},
+                                                {}, false));
   request("ImportScript",
           {{"address", kText}, {"script", kHex}, {"account", kText}, {"internal", kFlag}}, {});
   request("NewAddress", {{"account", kText}, {"internal", kFlag}}, {});

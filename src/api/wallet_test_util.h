@@ -24,7 +24,10 @@ struct Wallets {
     database = sql::Database::open(options).value();
     store = wallet::Store::open(*database, network).value();
     fixture.options.more_routes = [this](RouteTable& table) {
-      add_wallet_routes(table, {store.get(), network});
+      add_wallet_routes(
+          table, {store.get(), network,
+                  [this](std::string_view name, auto from) { return request_rescan(name, from); },
+                  [this] { return counted(); }});
     };
   }
   Wallets& serve() {
@@ -57,6 +60,16 @@ struct Wallets {
     return openapi.at("components").at("schemas").at(name);
   }
 
+  std::optional<wallet::StoreStats> counted() const {
+    if (!is_counted) return std::nullopt;
+    return store->stats().value();
+  }
+  Result<wallet::WalletInfo> request_rescan(std::string_view name,
+                                            std::optional<std::uint64_t> from) const {
+    const wallet::WalletInfo found = TRY(store->find(name));
+    return store->request_rescan(found.id, from.value_or(found.birthday_height));
+  }
+
   // A payment to a new address of the wallet, recorded with these other fields: its txid.
   std::string pay(const std::string& name, std::uint64_t satoshi, const std::string& more = "") {
     const json::value address = post("/wallets/" + name + "/addresses", "{}", 201);
@@ -83,7 +96,38 @@ struct Wallets {
   Fixture fixture;
   json::value openapi;
   std::uint8_t foreign = 0;
+  bool is_counted = true;
 };
+
+// Every route of the wallet, with something in the place of its parameters.
+inline std::vector<std::pair<http::Method, std::string>> all_routes(const json::value& openapi) {
+  std::vector<std::pair<http::Method, std::string>> found;
+  for (const auto& [path, methods] : openapi.at("paths").as_object()) {
+    std::string target(path);
+    if (!target.starts_with("/api/v1/wallets")) continue;
+    target.erase(0, std::string_view("/api/v1").size());
+    for (const auto& [from, to] : {std::pair{"{name}", "shop"}, std::pair{"{tx}", kZeros.c_str()},
+                                   std::pair{"{index}", "0"}})
+      if (const auto at = target.find(from); at != std::string::npos)
+        target.replace(at, std::string_view(from).size(), to);
+    for (const auto& [method, operation] : methods.as_object()) {
+      std::string name(method);
+      std::transform(name.begin(), name.end(), name.begin(), ::toupper);
+      found.emplace_back(http::parse_method(name).value(), target);
+    }
+  }
+  return found;
+}
+
+// As Core prints it: ten addresses of which three are given out.
+inline std::string core_body() {
+  const auto plain =
+      wallet::parse_descriptor(wallet::bitcoin("regtest"), "tr(" + wallet::kTestnetKey + "/7/*)");
+  return fmt::format(
+      R"({{"wallet_name":"w","descriptors":[{{"desc":"{}","timestamp":5,"active":true,)"
+      R"("internal":false,"range":[0,9],"next":3,"next_index":3}}]}})",
+      plain.value().text());
+}
 
 // Confirmed in a block of its own.
 inline std::string in_block(int height) {

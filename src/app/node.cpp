@@ -235,10 +235,12 @@ Result<> Node::serve() {
     api::add_utxo_routes(table, {utxo_ ? &utxo_->state() : nullptr, network_});
     add_snapshot_route(table, *db_);
     api::WalletRoutes wallet{wallet_ ? &wallet_->store() : nullptr, network_};
-    if (wallet_)
+    if (wallet_) {
       wallet.rescan = [this](std::string_view name, std::optional<std::uint64_t> from) {
         return wallet_->request_rescan(name, from);
       };
+      wallet.stats = [this] { return wallet_monitor_->counted(); };
+    }
     api::add_wallet_routes(table, std::move(wallet));
   };
   if (utxo_) utxo_monitor_ = std::make_unique<UtxoMonitor>(*utxo_, metrics_);

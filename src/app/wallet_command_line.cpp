@@ -30,14 +30,19 @@ void add_wallet_name(CLI::App& command, std::string& to) {
   command.add_option("wallet", to, "the wallet's name")->required();
 }
 
-// Options that become parameters as on HTTP; one that was not given is not there.
+// Options that become parameters as on HTTP; one that was not given is not there, and one that was
+// given is, even if it is empty: without its filter a list would show too much.
 class QueryOptions {
  public:
   explicit QueryOptions(CLI::App& command) : command_(command) {}
 
   // "--min-amount" is min_amount.
   QueryOptions& text(const char* name, const char* type, const char* help) {
-    command_.add_option(name, values_[key(name)], help)->type_name(type);
+    command_
+        .add_option_function<std::string>(
+            name, [this, parameter = key(name)](const std::string& v) { values_[parameter] = v; },
+            help)
+        ->type_name(type);
     return *this;
   }
   QueryOptions& flag(const char* name, const char* parameter, const char* value, const char* help) {
@@ -51,8 +56,7 @@ class QueryOptions {
   }
   http::Fields fields() const {
     http::Fields given;
-    for (const auto& [name, value] : values_)
-      if (!value.empty()) given.push_back({name, value});
+    for (const auto& [name, value] : values_) given.push_back({name, value});
     return given;
   }
 
@@ -90,6 +94,8 @@ void add_reads(CLI::App& wallet, Parsed& parsed) {
   add_query(wallet, parsed, "list", "List the wallets", "  coffer wallet list\n", run_wallet_list,
             false)
       .page();
+  add_query(wallet, parsed, "accounts", "List the accounts of a wallet",
+            "  coffer wallet accounts shop\n", run_wallet_accounts);
   add_query(wallet, parsed, "descriptors", "List what was imported, and how far it is in use",
             "  coffer wallet descriptors shop\n", run_wallet_descriptors);
   add_query(wallet, parsed, "addresses", "List the addresses and scripts that are watched",
@@ -133,6 +139,12 @@ void add_reads(CLI::App& wallet, Parsed& parsed) {
   add_query(wallet, parsed, "leases", "List the leases that have not expired",
             "  coffer wallet leases shop\n", run_wallet_leases)
       .page();
+  static std::string coin_wallet, output;
+  CLI::App* coin = add_wallet_command(
+      wallet, parsed, "coin", "Show one coin", "  coffer wallet coin shop TX#0\n",
+      [](const Context& c) { return run_wallet_coin(c, coin_wallet, output); });
+  add_wallet_name(*coin, coin_wallet);
+  coin->add_option("output", output, "TX#INDEX")->required();
   static std::string name, tx;
   CLI::App* show =
       add_wallet_command(wallet, parsed, "show", "Show one transaction with its inputs and outputs",
@@ -236,8 +248,7 @@ void add_wallets(CLI::App& wallet, Parsed& parsed) {
 }  // namespace
 
 CLI::App* add_wallet_command(CLI::App& parent, Parsed& parsed, const char* name, const char* help,
-                             std::string_view lines,
-                             std::function<Result<>(const Context&)> action,
+                             std::string_view lines, std::function<Result<>(const Context&)> action,
                              const std::vector<std::string_view>& more_settings) {
   CLI::App* command = parent.add_subcommand(name, help);
   std::vector<std::string_view> settings = kWalletSettings;

@@ -14,6 +14,7 @@ struct WalletQuery {
   http::Fields query = {};  // count, cursor, filters, as on HTTP
 };
 Result<> run_wallet_list(const Context& context, const WalletQuery& query);
+Result<> run_wallet_accounts(const Context& context, const WalletQuery& query);
 Result<> run_wallet_descriptors(const Context& context, const WalletQuery& query);
 Result<> run_wallet_addresses(const Context& context, const WalletQuery& query);
 Result<> run_wallet_balance(const Context& context, const WalletQuery& query);
@@ -21,6 +22,8 @@ Result<> run_wallet_coins(const Context& context, const WalletQuery& query);
 Result<> run_wallet_history(const Context& context, const WalletQuery& query);
 Result<> run_wallet_leases(const Context& context, const WalletQuery& query);
 Result<> run_wallet_show(const Context& context, const std::string& wallet, const std::string& tx);
+Result<> run_wallet_coin(const Context& context, const std::string& wallet,
+                         const std::string& output);
 Result<> run_wallet_stats(const Context& context);
 Result<> run_wallet_verify(const Context& context);
 
@@ -45,9 +48,9 @@ Result<> run_wallet_address(const Context& context, const WalletNewAddress& want
 struct WalletRecord {
   std::string wallet;
   std::string raw;  // hex, @FILE, or - for standard input
-  std::string status, lock_id;
+  std::string status;
   std::optional<std::uint64_t> height, index;
-  std::optional<std::string> block;
+  std::optional<std::string> block, lock_id;
   std::int64_t block_time_s = 0;
   bool bump = false, force = false;
 };
@@ -69,9 +72,13 @@ Result<> run_wallet_clean_leases(const Context& context);
 struct WalletPrune {
   std::string wallet;
   bool dry_run = false;
-  std::string invalid_older_than;  // a duration; empty: invalid ones stay
+  std::optional<std::string> invalid_older_than;  // a duration; nothing: invalid ones stay
 };
 Result<> run_wallet_prune(const Context& context, const WalletPrune& prune);
+// In parts of options.limit, until nothing is left to prune; a dry run tells the first part.
+// Errors: those of Store::prune; what is done by then stays so.
+Result<wallet::Pruned> prune_all(wallet::Store& store, wallet::WalletId wallet,
+                                 const wallet::PruneOptions& options);
 struct WalletLabel {
   std::string wallet, kind, ref, text;
 };

@@ -12,6 +12,7 @@
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "http/json.h"
+#include "http/url.h"
 #include "sql/backup.h"
 #include "wallet/history_import.h"
 
@@ -39,7 +40,7 @@ Result<bool> ask_daemon_to_rescan(const Context& context, const WalletRescan& re
   body.end_object();
   DaemonRequest request;
   request.method = http::Method::kPost;
-  request.target = "/api/v1/wallets/" + rescan.wallet + "/rescan";
+  request.target = fmt::format("/api/v1/wallets/{}/rescan", http::percent_encode(rescan.wallet));
   request.body = body.take();
   const auto answer = TRY(ask_daemon(context.config, request));
   if (!answer) return false;
@@ -51,6 +52,17 @@ Result<bool> ask_daemon_to_rescan(const Context& context, const WalletRescan& re
   return true;
 }
 
+// As a shell reads it.
+std::string shell_word(const std::string& text) {
+  const auto plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::string_view("-_./:=+,@%").contains(static_cast<char>(c));
+  };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
 // A name beside the database that is free: the way back.
 Result<fs::path> free_backup_name(const fs::path& directory) {
   for (int i = 1; i < 10'000; ++i) {
@@ -58,6 +70,17 @@ Result<fs::path> free_backup_name(const fs::path& directory) {
     if (!TRY(file_exists(name))) return name;
   }
   return fail(Code::kConflict, "{} is full of backups", directory.string());
+}
+
+// The command that puts the copy back where it was taken from. The location of a SQLite database
+// holds no secret.
+std::string way_back(const Context& context, const fs::path& backup,
+                     const chain::Network& network) {
+  const std::string& database = context.config.wallet.database;
+  return fmt::format("{} db restore {} --replace --data {}{} --network {}", context.program,
+                     shell_word(backup.string()), shell_word(context.config.data_dir),
+                     database.empty() ? "" : " --wallet-database " + shell_word(database),
+                     network.name);
 }
 
 Result<> print_history(const Context& context, const wallet::HistoryImported& done, bool dry_run) {
@@ -91,6 +114,10 @@ Result<> print_history(const Context& context, const wallet::HistoryImported& do
 }  // namespace
 
 Result<> run_wallet_rescan(const Context& context, const WalletRescan& rescan) {
+  {
+    const WalletSession session = TRY(WalletSession::open(context.config));
+    (void)TRY(session.find(rescan.wallet));
+  }
   if (TRY(ask_daemon_to_rescan(context, rescan))) return finish_output();
   NodeOptions options;
   options.one_shot = true;
@@ -135,9 +162,7 @@ Result<> run_wallet_import_history(const Context& context, const WalletHistory& 
     const fs::path backup = TRY(free_backup_name(context.config.data_dir));
     TRY(sql::backup(*session.database, backup));
     if (!context.json)
-      print(fmt::format("the way back: {} db restore {} --replace --data {} --network {}\n",
-                        context.program, backup.string(), context.config.data_dir,
-                        session.network.name));
+      print(fmt::format("the way back: {}\n", way_back(context, backup, session.network)));
   }
   const auto done = TRY(wallet::import_history(*session.store, wallet, history.file, options));
   progress.finish();

@@ -8,6 +8,7 @@
 #include "chain/address.h"
 #include "cli/table.h"
 #include "wallet/core_export.h"
+#include "wallet/scripts.h"
 
 namespace coffer::app {
 namespace {
@@ -27,13 +28,15 @@ Result<> print_imported(const Context& context, const wallet::Imported& done) {
 
 using ParseScript = Result<Bytes> (*)(const chain::Network&, const std::string&);
 
-// All of them are understood before the first is imported.
+// All of them are understood and may be watched before the first is imported.
 Result<> import_each(const Context& context, const WalletImport& import, ParseScript parse) {
   const WalletSession session = TRY(WalletSession::open(context.config));
   const wallet::WalletId wallet = TRY(session.find(import.wallet));
   std::vector<Bytes> scripts;
-  for (const std::string& item : import.items)
+  for (const std::string& item : import.items) {
     scripts.push_back(TRY(typed(parse(session.network, item))));
+    TRY_IN(item, typed(wallet::check_watchable(scripts.back())));
+  }
   wallet::Imported sum;
   for (std::size_t i = 0; i < scripts.size(); ++i) {
     const wallet::Imported done = TRY_IN(

@@ -67,6 +67,14 @@ void WalletMonitor::collect(api::Metrics& metrics) {
   set("coffer_wallet_replacements", "Transactions that another replaced", now.replacements);
   set("coffer_wallet_pruned", "Transactions that were pruned", now.pruned);
   set("coffer_wallet_database_bytes", "Size of the wallets' database", now.bytes);
+  for (const wallet::TableSize& one : now.tables) {
+    const api::Labels labels = {{"table", one.table}};
+    metrics.gauge("coffer_wallet_table_rows", "Rows of a table, on PostgreSQL about", labels)
+        .set(static_cast<double>(one.rows));
+    if (one.bytes)
+      metrics.gauge("coffer_wallet_table_bytes", "Size of a table with its indexes", labels)
+          .set(static_cast<double>(*one.bytes));
+  }
   const auto rise = [&](const char* name, const char* help, auto& shown, auto value) {
     metrics.counter(name, help).add(static_cast<double>(value - shown));
     shown = value;

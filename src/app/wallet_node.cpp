@@ -66,9 +66,11 @@ void WalletNode::run(const chainstate::ChainState& chain,
   const RescanTools tools{network_, chain, *store_, *feed_, open_source, stopping_, {}};
   while (!stopping_) {
     clean_leases();
-    std::vector<wallet::WalletInfo> asked;
-    if (auto list = store_->requested_rescans()) asked = std::move(*list);
-    for (const wallet::WalletInfo& wallet : asked) {
+    const auto asked = store_->requested_rescans();
+    if (!asked)
+      log::warn("rescans could not be looked up, trying again later",
+                {{"problem", asked.error().message}});
+    for (const wallet::WalletInfo& wallet : asked.value_or(std::vector<wallet::WalletInfo>())) {
       if (stopping_) return;
       log::info("rescan", {{"wallet", wallet.name}, {"from", *wallet.rescan_next}});
       const auto done = run_rescan(tools, wallet);

@@ -1,4 +1,5 @@
 // The commands that look into wallets.
+#include "api/utxo_input.h"
 #include "api/wallet_input.h"
 #include "api/wallet_json.h"
 #include "app/utxo_output.h"
@@ -36,6 +37,14 @@ Result<> run_wallet_list(const Context& context, const WalletQuery& query) {
   else
     print(cli::render_wallets(found));
   return finish_output();
+}
+
+Result<> run_wallet_accounts(const Context& context, const WalletQuery& query) {
+  return answer(
+      context, query.wallet,
+      [](const WalletSession& s, wallet::WalletId id) { return s.store->accounts(id); },
+      [](const auto&, const auto& found) { return api::accounts_json(found); },
+      [](const auto&, const auto& found) { return cli::render_accounts(found); });
 }
 
 Result<> run_wallet_descriptors(const Context& context, const WalletQuery& query) {
@@ -120,6 +129,18 @@ Result<> run_wallet_show(const Context& context, const std::string& wallet,
       [](const WalletSession& s, const auto& found) {
         return cli::render_wallet_tx(s.network, found);
       });
+}
+
+Result<> run_wallet_coin(const Context& context, const std::string& wallet,
+                         const std::string& output) {
+  return answer(
+      context, wallet,
+      [&](const WalletSession& s, wallet::WalletId id) -> Result<wallet::Coin> {
+        const chain::Outpoint wanted = TRY(api::parse_outpoint(s.network, output));
+        return s.store->coin(id, wanted);
+      },
+      [](const WalletSession& s, const auto& found) { return api::coin_json(s.network, found); },
+      [](const WalletSession& s, const auto& found) { return cli::render_coin(s.network, found); });
 }
 
 Result<> run_wallet_stats(const Context& context) {

@@ -44,7 +44,7 @@ Result<wallet::RecordOptions> record_options(const WalletRecord& record) {
   options.block =
       TRY(api::block_of({record.height, record.index, record.block, record.block_time_s}));
   options.bump = record.bump;
-  if (!record.lock_id.empty()) options.lock_id = TRY(api::parse_lock_id(record.lock_id));
+  if (record.lock_id) options.lock_id = TRY(api::parse_lock_id(*record.lock_id));
   options.force = record.force;
   return options;
 }
@@ -139,30 +139,36 @@ Result<> run_wallet_clean_leases(const Context& context) {
   for (std::uint64_t part = kAtOnce; part == kAtOnce; gone += part)
     part = TRY(session.store->clean_leases(kAtOnce));
   if (context.json)
-    print_line(fmt::format(R"({{"leases":{}}})", gone));
+    print_line(api::cleaned_leases_json(gone, false));
   else
     print(fmt::format("{} expired leases taken away\n", cli::with_thousands(gone)));
   return finish_output();
 }
 
+Result<wallet::Pruned> prune_all(wallet::Store& store, wallet::WalletId wallet,
+                                 const wallet::PruneOptions& options) {
+  wallet::Pruned sum;
+  for (bool again = true; again;) {
+    const wallet::Pruned part = TRY(store.prune(wallet, options));
+    sum.transactions += part.transactions;
+    sum.invalid += part.invalid;
+    sum.coins += part.coins;
+    sum.stubs = part.stubs;  // all that the wallet has by now
+    sum.more = part.more;
+    // What a dry run leaves in place it would only find again.
+    again = part.more && !options.dry_run && part.transactions + part.invalid + part.coins > 0;
+  }
+  return sum;
+}
+
 Result<> run_wallet_prune(const Context& context, const WalletPrune& prune) {
   wallet::PruneOptions options;
   options.dry_run = prune.dry_run;
-  if (!prune.invalid_older_than.empty())
-    options.invalid_older_than_ms = TRY(typed(api::parse_duration_ms(prune.invalid_older_than)));
+  if (prune.invalid_older_than)
+    options.invalid_older_than_ms = TRY(typed(api::parse_duration_ms(*prune.invalid_older_than)));
   const WalletSession session = TRY(WalletSession::open(context.config));
   const wallet::WalletId wallet = TRY(session.find(prune.wallet));
-  wallet::Pruned sum;
-  for (bool again = true; again;) {
-    const wallet::Pruned part = TRY(session.store->prune(wallet, options));
-    sum.transactions += part.transactions;
-    sum.stubs += part.stubs;
-    sum.invalid += part.invalid;
-    sum.coins += part.coins;
-    sum.more = part.more;
-    // What a dry run leaves in place it would only find again.
-    again = part.more && !options.dry_run && part.transactions + part.stubs + part.invalid > 0;
-  }
+  const wallet::Pruned sum = TRY(prune_all(*session.store, wallet, options));
   if (context.json)
     print_line(api::pruned_json(sum, options.dry_run));
   else

@@ -40,6 +40,11 @@ std::string net_text(const wallet::HistoryEntry& entry) {
   return "-" + btc_text(entry.sent - entry.received);
 }
 
+// An output's own label, or else that of its address.
+const std::string& either(const std::string& own, const std::string& of_address) {
+  return own.empty() ? of_address : own;
+}
+
 std::string hashes(const std::vector<Hash256>& all) {
   std::string out;
   for (const Hash256& hash : all) out += (out.empty() ? "" : " ") + hash_text(hash);
@@ -81,6 +86,13 @@ std::string render_wallets(const wallet::Page<wallet::WalletInfo>& page) {
   return finished(table, page, "no wallets; make one with 'coffer wallet create NAME'");
 }
 
+std::string render_accounts(const std::vector<wallet::AccountInfo>& accounts) {
+  if (accounts.empty()) return "no accounts; an import makes one\n";
+  Table table({{"account"}});
+  for (const wallet::AccountInfo& one : accounts) table.add_row({one.name});
+  return table.render();
+}
+
 std::string render_descriptors(const std::vector<wallet::DescriptorInfo>& descriptors) {
   if (descriptors.empty())
     return "no descriptors; add one with 'coffer wallet import descriptor WALLET TEXT'\n";
@@ -96,7 +108,13 @@ std::string render_descriptors(const std::vector<wallet::DescriptorInfo>& descri
 }
 
 std::string render_addresses(const wallet::Page<wallet::AddressInfo>& page) {
-  Table table({{"address"}, {"type"}, {"account"}, {"for"}, {"index", Align::kRight}, {"state"}});
+  Table table({{"address"},
+               {"type"},
+               {"account"},
+               {"for"},
+               {"index", Align::kRight},
+               {"state"},
+               {"label"}});
   for (const wallet::AddressInfo& one : page.items)
     table.add_row({one.text.empty() ? to_hex(one.script) : one.text, one.type, one.account,
                    !one.branch        ? ""
@@ -105,7 +123,8 @@ std::string render_addresses(const wallet::Page<wallet::AddressInfo>& page) {
                    one.index ? with_thousands(*one.index) : "",
                    one.used        ? "used"
                    : one.given_out ? "given out"
-                                   : ""});
+                                   : "",
+                   one.label});
   return finished(table, page, "no addresses");
 }
 
@@ -130,13 +149,34 @@ std::string render_coins(const chain::Network& network, const wallet::Page<walle
                {"confirmations", Align::kRight},
                {"account"},
                {"address"},
-               {"leased until"}});
+               {"leased until"},
+               {"label"}});
   for (const wallet::Coin& coin : page.items)
     table.add_row({coin_text(coin.outpoint), btc_text(coin.amount.value),
                    std::string(wallet::to_string(coin.state)), with_thousands(coin.confirmations),
                    coin.account, owner(network, coin.script),
-                   coin.lease ? time_text(coin.lease->expires_at_ms) : ""});
+                   coin.lease ? time_text(coin.lease->expires_at_ms) : "",
+                   either(coin.label, coin.address_label)});
   return finished(table, page, "no coins");
+}
+
+std::string render_coin(const chain::Network& network, const wallet::Coin& coin) {
+  std::string out = line("output", coin_text(coin.outpoint));
+  out += line("amount", btc_text(coin.amount.value) + " BTC");
+  out += line("state", std::string(wallet::to_string(coin.state)));
+  if (coin.height)
+    out += line("block", fmt::format("{}, {} confirmations", with_thousands(*coin.height),
+                                     with_thousands(coin.confirmations)));
+  if (coin.coinbase) out += line("kind", "coinbase");
+  out += line("account", printable(coin.account));
+  out += line("address", owner(network, coin.script));
+  if (!coin.label.empty()) out += line("label", printable(coin.label));
+  if (!coin.address_label.empty()) out += line("of the address", printable(coin.address_label));
+  if (coin.spent_by) out += line("spent by", hash_text(*coin.spent_by));
+  if (coin.lease)
+    out += line("leased", fmt::format("until {} by {}", time_text(coin.lease->expires_at_ms),
+                                      coin.lease->lock_id.hex()));
+  return out;
 }
 
 std::string render_history(const wallet::Page<wallet::HistoryEntry>& page) {
@@ -176,15 +216,18 @@ std::string render_wallet_tx(const chain::Network& network, const wallet::TxDeta
   for (const wallet::TxInputInfo& input : detail.inputs)
     out += line("input", fmt::format("{}  {}", coin_text(input.prev),
                                      input.amount ? btc_text(input.amount->value) : "not ours"));
-  for (const wallet::TxOutputInfo& output : detail.outputs)
+  for (const wallet::TxOutputInfo& output : detail.outputs) {
+    const std::string& label = either(output.label, output.address_label);
     out += line(
         "output",
         fmt::format(
-            "{}  {} BTC to {}{}", output.index, btc_text(output.amount.value),
+            "{}  {} BTC to {}{}{}", output.index, btc_text(output.amount.value),
             owner(network, output.script),
             output.mine
                 ? fmt::format("  ({})", output.state ? wallet::to_string(*output.state) : "ours")
-                : ""));
+                : "",
+            label.empty() ? "" : "  " + printable(label)));
+  }
   return out;
 }
 

@@ -10,10 +10,12 @@ namespace coffer::cli {
 
 // All are thread-safe; every line ends with a newline.
 std::string render_wallets(const wallet::Page<wallet::WalletInfo>& page);
+std::string render_accounts(const std::vector<wallet::AccountInfo>& accounts);
 std::string render_descriptors(const std::vector<wallet::DescriptorInfo>& descriptors);
 std::string render_addresses(const wallet::Page<wallet::AddressInfo>& page);
 std::string render_wallet_balance(const wallet::Balance& balance);
 std::string render_coins(const chain::Network& network, const wallet::Page<wallet::Coin>& page);
+std::string render_coin(const chain::Network& network, const wallet::Coin& coin);
 std::string render_history(const wallet::Page<wallet::HistoryEntry>& page);
 std::string render_wallet_tx(const chain::Network& network, const wallet::TxDetail& detail);
 std::string render_recorded(const wallet::Recorded& recorded);

@@ -1,6 +1,7 @@
 // Giving out addresses, and lists of what a wallet watches.
 #include "chain/address.h"
 #include "wallet/addresses_impl.h"
+#include "wallet/labels.h"
 #include "wallet/ledger_impl.h"
 #include "wallet/store_impl.h"
 
@@ -63,7 +64,10 @@ Result<AddressInfo> Store::new_address(WalletId wallet, std::string_view account
                                          " WHEN 'p2wpkh' THEN 0 WHEN 'p2sh' THEN 1"
                                          " WHEN 'p2pkh' THEN 2 ELSE 3 END, a.id LIMIT 1",
                                      {wallet, id, index}));
-      if (TRY(rows.next())) return read_address(network_, rows);
+      if (!TRY(rows.next())) continue;
+      AddressInfo made = TRY(read_address(network_, rows));
+      TRY(add_labels(sql, network_, wallet, {&made, 1}));
+      return made;
     }
     return fail(Code::kTooLarge, "the descriptor has no more addresses of its own");
   });
@@ -86,6 +90,7 @@ Result<Page<AddressInfo>> Store::addresses(WalletId wallet, const PageOptions& p
     }
     answer.items.push_back(TRY(read_address(network_, rows)));
   }
+  TRY(add_labels(connection, network_, wallet, answer.items));
   return answer;
 }
 

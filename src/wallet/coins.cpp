@@ -3,6 +3,7 @@
 #include <map>
 
 #include "wallet/addresses_impl.h"
+#include "wallet/labels.h"
 #include "wallet/store_impl.h"
 
 namespace coffer::wallet {
@@ -277,7 +278,12 @@ Result<std::vector<Coin>> coins_leased_by(sql::Transaction& sql, WalletId wallet
 
 Result<Page<Coin>> Store::coins(WalletId wallet, const CoinQuery& query) const {
   return database_.run_transaction(
-      [&](sql::Transaction& sql) { return find_coins(sql, wallet, query); }, kRead);
+      [&](sql::Transaction& sql) -> Result<Page<Coin>> {
+        Page<Coin> page = TRY(find_coins(sql, wallet, query));
+        TRY(add_labels(sql, network_, wallet, page.items));
+        return page;
+      },
+      kRead);
 }
 
 Result<Coin> Store::coin(WalletId wallet, const chain::Outpoint& outpoint) const {
@@ -293,6 +299,7 @@ Result<Coin> Store::coin(WalletId wallet, const chain::Outpoint& outpoint) const
   Read read = TRY(read_coin(rows));
   AccountNames names(connection, wallet);
   read.coin.account = TRY(names.name(read.account_id));
+  TRY(add_labels(connection, network_, wallet, {&read.coin, 1}));
   return std::move(read.coin);
 }
 

@@ -1,7 +1,6 @@
 // What happened: pages of transactions, newest first, and one of them put together again.
 // Unconfirmed and invalid ones come first, the latest met first, then the blocks downwards.
-#include <map>
-
+#include "wallet/labels.h"
 #include "wallet/store_impl.h"
 #include "wallet/tx_view.h"
 
@@ -93,36 +92,6 @@ Result<> complete(sql::Session& sql, const chain::Network& network, WalletId wal
   };
   if (read.replaces) TRY(edges("replacement_tx_id", "replaced_tx_id", entry.replaces));
   if (read.is_replaced) TRY(edges("replaced_tx_id", "replacement_tx_id", entry.replaced_by));
-  return {};
-}
-
-// The labels of all of them, many in one statement.
-Result<> add_labels(sql::Session& sql, WalletId wallet, std::span<HistoryEntry> entries) {
-  constexpr std::size_t kMost = 128;
-  if (entries.size() > kMost) {
-    TRY(add_labels(sql, wallet, entries.subspan(kMost)));
-    entries = entries.first(kMost);
-  }
-  if (entries.empty()) return {};
-  std::map<std::string, HistoryEntry*, std::less<>> by_ref;
-  for (HistoryEntry& entry : entries) by_ref[shown(entry.tx)] = &entry;
-  // Few different texts, because each is prepared once: the last one is named again.
-  const std::size_t places = by_ref.size() == 1 ? 1 : by_ref.size() <= 16 ? 16 : kMost;
-  std::vector<sql::Param> params = {wallet};
-  std::string list;
-  for (auto it = by_ref.begin(); params.size() <= places;) {
-    params.emplace_back(it->first);
-    list += fmt::format("{}${}", list.empty() ? "" : ", ", params.size());
-    if (std::next(it) != by_ref.end()) ++it;
-  }
-  sql::Rows rows = TRY(sql.query(fmt::format("SELECT ref, label FROM labels WHERE wallet_id = $1"
-                                             " AND kind = 'tx' AND ref IN ({})",
-                                             list),
-                                 params));
-  while (TRY(rows.next())) {
-    const auto found = by_ref.find(TRY(rows.get<std::string_view>(0)));
-    if (found != by_ref.end()) found->second->label = TRY(rows.get<std::string>(1));
-  }
   return {};
 }
 
@@ -296,6 +265,7 @@ Result<TxDetail> Store::transaction(WalletId wallet, const Hash256& tx) const {
           }
           detail.outputs.push_back(std::move(made));
         }
+        TRY(add_labels(sql, network_, wallet, detail));
         return detail;
       },
       kRead);

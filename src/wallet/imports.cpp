@@ -8,6 +8,7 @@
 #include "chain/script.h"
 #include "wallet/addresses_impl.h"
 #include "wallet/ledger_impl.h"
+#include "wallet/scripts.h"
 #include "wallet/store_impl.h"
 
 namespace coffer::wallet {
@@ -193,10 +194,7 @@ Result<Imported> Store::import_core(WalletId wallet, const CoreExport& core) {
 
 Result<Imported> Store::import_script(WalletId wallet, ByteView script,
                                       const ImportOptions& options) {
-  if (script.empty() || script.size() > 10'000)
-    return fail(Code::kInvalidInput, "a script has 1 to 10000 bytes");
-  if (chain::is_unspendable(script))
-    return fail(Code::kInvalidInput, "nobody can spend from this script");
+  TRY(check_watchable(script));
   return database_.run_transaction(
       [&](sql::Transaction& sql) -> Result<Imported> {
         TRY(share_writing(sql));

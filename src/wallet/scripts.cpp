@@ -1,6 +1,7 @@
 #include "wallet/scripts.h"
 
 #include "base/check.h"
+#include "chain/script.h"
 #include "crypto/hash160.h"
 #include "crypto/sha256.h"
 
@@ -28,6 +29,14 @@ void push_number(Bytes& script, std::size_t number) {
 }
 
 }  // namespace
+
+Result<> check_watchable(ByteView script) {
+  if (script.empty() || script.size() > kMaxScriptBytes)
+    return fail(Code::kInvalidInput, "a script has 1 to {} bytes", kMaxScriptBytes);
+  if (chain::is_unspendable(script))
+    return fail(Code::kInvalidInput, "nobody can spend from this script");
+  return {};
+}
 
 Bytes p2pk_script(ByteView key) {
   Bytes script;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/result.h"
 #include "crypto/secp.h"
 
 namespace coffer::wallet {
@@ -11,6 +12,10 @@ namespace coffer::wallet {
 inline constexpr std::size_t kMaxRedeemScriptBytes = 520;  // what one push can hold
 inline constexpr std::size_t kMaxScriptBytes = 10'000;     // longer ones cannot be run
 inline constexpr std::size_t kMaxMultisigKeys = 20;
+
+// Whether a wallet may watch it. Thread-safe. Errors: kInvalidInput for one without bytes, one that
+// is too long, and one from which nobody can spend.
+Result<> check_watchable(ByteView script);
 
 // Thread-safe all, cannot fail; linear. Keys are serialized public keys.
 Bytes p2pk_script(ByteView key);

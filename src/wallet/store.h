@@ -138,11 +138,19 @@ struct WalletVerified {
   std::uint64_t wallets = 0, transactions = 0, coins = 0, inputs = 0, addresses = 0;
 };
 
+struct TableSize {
+  std::string table;
+  std::uint64_t rows = 0;              // on PostgreSQL about
+  std::optional<std::uint64_t> bytes;  // with its indexes; SQLite does not say
+};
+
 // For metrics.
 struct StoreStats {
+  std::int64_t counted_at_ms = 0;  // by the clock of the database
   std::uint64_t wallets = 0, addresses = 0, transactions = 0, coins = 0, unspent = 0;
   std::uint64_t leases = 0, active_leases = 0, replacements = 0, pruned = 0;
   std::uint64_t bytes = 0;  // of the database
+  std::vector<TableSize> tables;
   // Since the start of this process.
   std::uint64_t invalidations = 0, leases_cleaned = 0, lease_cleanups = 0;
   double lease_cleanup_seconds = 0;
@@ -246,10 +254,11 @@ class Store {
   Result<std::optional<WalletInfo>> save_rescan(const WalletInfo& asked, std::uint64_t next);
   Result<std::vector<WalletInfo>> requested_rescans() const;
 
-  // ---- upkeep (prune.cpp, verify.cpp) ----
+  // ---- upkeep (prune.cpp, verify.cpp, stats.cpp) ----
   Result<Pruned> prune(WalletId wallet, const PruneOptions& options);
   // Recomputes every invariant of the header comment. Errors: kCorrupt naming the first that fails.
   Result<WalletVerified> verify(const std::function<void(std::string_view)>& progress = {}) const;
+  // Cost: a walk through whole tables.
   Result<StoreStats> stats() const;
 
  private:

@@ -52,7 +52,7 @@ inline constexpr std::string_view kTakeLease =
 Result<> lock_coin(sql::Transaction& sql, WalletId wallet, std::uint64_t coin);
 Result<> check_duration(std::int64_t duration_ms);  // Errors: kInvalidInput
 
-// Store::coins() inside a transaction that has begun (coins.cpp).
+// Store::coins() inside a transaction that has begun, without labels (coins.cpp).
 Result<Page<Coin>> find_coins(sql::Transaction& sql, WalletId wallet, const CoinQuery& query);
 // At most kMaxLeasedAtOnce.
 Result<std::vector<Coin>> coins_leased_by(sql::Transaction& sql, WalletId wallet,

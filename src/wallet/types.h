@@ -71,6 +71,7 @@ struct AddressInfo {
   std::optional<std::uint32_t> index;
   bool given_out = false;
   bool used = false;  // some transaction pays to it
+  std::string label;
 };
 
 // Amounts in satoshi (W13). confirmed, unconfirmed, immature and locked are disjoint.
@@ -102,7 +103,8 @@ struct Coin {
   std::uint64_t confirmations = 0;
   bool coinbase = false;
   std::optional<Hash256> spent_by;
-  std::optional<Lease> lease;  // while it lasts
+  std::optional<Lease> lease;        // while it lasts
+  std::string label, address_label;  // of the output itself, and of its address
 };
 
 struct LeasedCoin {
@@ -141,6 +143,7 @@ struct TxOutputInfo {
   Bytes script;
   bool mine = false;
   std::optional<CoinState> state;  // of a coin of this wallet
+  std::string label, address_label;
 };
 // One transaction, put together again.
 struct TxDetail {

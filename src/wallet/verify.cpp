@@ -234,33 +234,4 @@ Result<WalletVerified> Store::verify(const std::function<void(std::string_view)>
   return counts;
 }
 
-Result<StoreStats> Store::stats() const {
-  auto connection = TRY(database_.acquire());
-  StoreStats stats;
-  const auto count = [&](std::string_view from, std::uint64_t& into) -> Result<> {
-    into = TRY(connection.value<std::uint64_t>(fmt::format("SELECT count(*) FROM {}", from)))
-    .value_or(0);
-    return {};
-  };
-  TRY(count("wallets", stats.wallets));
-  TRY(count("addresses", stats.addresses));
-  TRY(count("transactions", stats.transactions));
-  TRY(count("utxos", stats.coins));
-  TRY(count("utxos WHERE spent_by_tx_id IS NULL", stats.unspent));
-  TRY(count("utxo_leases", stats.leases));
-  TRY(count("utxo_leases WHERE expires_at > coffer_now()", stats.active_leases));
-  TRY(count("tx_replacements", stats.replacements));
-  TRY(count("pruned_transactions", stats.pruned));
-  stats.bytes = TRY(connection.value<std::uint64_t>(
-      database_.dialect() == sql::Dialect::kPostgres
-          ? "SELECT pg_database_size(current_database())"
-          : "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"))
-  .value_or(0);
-  stats.invalidations = counters_->invalidations;
-  stats.leases_cleaned = counters_->leases_cleaned;
-  stats.lease_cleanups = counters_->lease_cleanups;
-  stats.lease_cleanup_seconds = static_cast<double>(counters_->lease_cleanup_us) / 1e6;
-  return stats;
-}
-
 }  // namespace coffer::wallet

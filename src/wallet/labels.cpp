@@ -1,0 +1,99 @@
+#include "wallet/labels.h"
+
+#include <algorithm>
+
+#include "chain/address.h"
+#include "wallet/store_impl.h"
+
+namespace coffer::wallet {
+namespace {
+
+constexpr std::size_t kMost = 128;  // names in one statement
+
+// The labels of these names, which differ: at most kMost, in the order of their names, as the
+// places are.
+Result<> read_some(sql::Session& sql, WalletId wallet, std::string_view kind,
+                   std::span<const std::string_view> refs, std::span<const LabelPlace> places) {
+  // Few different texts, because each is prepared once: the last name is repeated.
+  const std::size_t asked = refs.size() == 1 ? 1 : refs.size() <= 16 ? 16 : kMost;
+  std::vector<sql::Param> params = {wallet, kind};
+  std::string list;
+  for (std::size_t i = 0; i < asked; ++i) {
+    params.emplace_back(refs[std::min(i, refs.size() - 1)]);
+    list += fmt::format("{}${}", i == 0 ? "" : ", ", params.size());
+  }
+  sql::Rows rows = TRY(sql.query(fmt::format("SELECT ref, label FROM labels WHERE wallet_id = $1"
+                                             " AND kind = $2 AND ref IN ({})",
+                                             list),
+                                 params));
+  while (TRY(rows.next())) {
+    const std::string ref = TRY(rows.get<std::string>(0));
+    const std::string label = TRY(rows.get<std::string>(1));
+    for (const LabelPlace& place : std::ranges::equal_range(places, ref, {}, &LabelPlace::ref))
+      *place.label = label;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string label_ref(const Hash256& tx) {
+  return shown(tx);
+}
+std::string label_ref(const chain::Network& network, ByteView script) {
+  return chain::address_text(network, script).value_or(to_hex(script));
+}
+std::string label_ref(const chain::Outpoint& output) {
+  return fmt::format("{}:{}", shown(output.tx), output.index);
+}
+
+Result<> read_labels(sql::Session& sql, WalletId wallet, std::string_view kind,
+                     std::vector<LabelPlace> places) {
+  std::ranges::sort(places, {}, &LabelPlace::ref);
+  std::vector<std::string_view> refs;
+  for (const LabelPlace& place : places)
+    if (refs.empty() || refs.back() != place.ref) refs.push_back(place.ref);
+  const std::span<const std::string_view> all(refs);
+  for (std::size_t from = 0; from < all.size(); from += kMost)
+    TRY(read_some(sql, wallet, kind, all.subspan(from, std::min(kMost, all.size() - from)),
+                  places));
+  return {};
+}
+
+Result<> add_labels(sql::Session& sql, WalletId wallet, std::span<HistoryEntry> entries) {
+  std::vector<LabelPlace> places;
+  for (HistoryEntry& entry : entries) places.push_back({label_ref(entry.tx), &entry.label});
+  return read_labels(sql, wallet, "tx", std::move(places));
+}
+
+Result<> add_labels(sql::Session& sql, const chain::Network& network, WalletId wallet,
+                    std::span<Coin> coins) {
+  std::vector<LabelPlace> outputs, addresses;
+  for (Coin& coin : coins) {
+    outputs.push_back({label_ref(coin.outpoint), &coin.label});
+    addresses.push_back({label_ref(network, coin.script), &coin.address_label});
+  }
+  TRY(read_labels(sql, wallet, "output", std::move(outputs)));
+  return read_labels(sql, wallet, "address", std::move(addresses));
+}
+
+Result<> add_labels(sql::Session& sql, const chain::Network& network, WalletId wallet,
+                    std::span<AddressInfo> addresses) {
+  std::vector<LabelPlace> places;
+  for (AddressInfo& address : addresses)
+    places.push_back({label_ref(network, address.script), &address.label});
+  return read_labels(sql, wallet, "address", std::move(places));
+}
+
+Result<> add_labels(sql::Session& sql, const chain::Network& network, WalletId wallet,
+                    TxDetail& detail) {
+  std::vector<LabelPlace> outputs, addresses;
+  for (TxOutputInfo& output : detail.outputs) {
+    outputs.push_back({label_ref(chain::Outpoint{detail.entry.tx, output.index}), &output.label});
+    addresses.push_back({label_ref(network, output.script), &output.address_label});
+  }
+  TRY(read_labels(sql, wallet, "output", std::move(outputs)));
+  return read_labels(sql, wallet, "address", std::move(addresses));
+}
+
+}  // namespace coffer::wallet

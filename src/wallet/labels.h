@@ -1,0 +1,37 @@
+// What people call transactions, addresses and outputs, looked up a page at a time.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "chain/network.h"
+#include "sql/connection.h"
+#include "wallet/types.h"
+
+namespace coffer::wallet {
+
+// What a label of each kind is kept under (Store::set_label).
+std::string label_ref(const Hash256& tx);
+std::string label_ref(const chain::Network& network, ByteView script);
+std::string label_ref(const chain::Outpoint& output);
+
+// Where a label goes; one that is not there leaves it empty.
+struct LabelPlace {
+  std::string ref;
+  std::string* label = nullptr;
+};
+// Many in one statement. Errors: those of sql::Session.
+Result<> read_labels(sql::Session& sql, WalletId wallet, std::string_view kind,
+                     std::vector<LabelPlace> places);
+
+// The labels of a page.
+Result<> add_labels(sql::Session& sql, WalletId wallet, std::span<HistoryEntry> entries);
+Result<> add_labels(sql::Session& sql, const chain::Network& network, WalletId wallet,
+                    std::span<Coin> coins);
+Result<> add_labels(sql::Session& sql, const chain::Network& network, WalletId wallet,
+                    std::span<AddressInfo> addresses);
+Result<> add_labels(sql::Session& sql, const chain::Network& network, WalletId wallet,
+                    TxDetail& detail);
+
+}  // namespace coffer::wallet

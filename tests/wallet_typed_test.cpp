@@ -1,0 +1,55 @@
+// What is typed at `coffer wallet` means what it says: nothing of it is dropped, and a list is
+// taken whole or not at all.
+#include "wallet_commands.h"
+
+namespace coffer {
+namespace {
+
+TEST_F(WalletCommands, AFilterThatIsEmptyIsNotDropped) {
+  make_shop();
+  const std::string tx = id_of(pay(100'000, 3));
+  expect_refusal(wallet({"balance", "shop", "--account", ""}), 1, "no account");
+  expect_refusal(wallet({"balance", "shop", "--address", ""}), 2, "address");
+  expect_refusal(wallet({"coins", "shop", "--account", ""}), 1, "no account");
+  for (const char* option : {"--state", "--address", "--min-amount", "--max-amount",
+                             "--min-confirmations", "--max-confirmations", "--order", "--count"})
+    expect_refusal(wallet({"coins", "shop", option, ""}), 2, "");
+  expect_refusal(wallet({"history", "shop", "--status", ""}), 2, "status");
+  expect_refusal(wallet({"prune", "shop", "--invalid-older-than", ""}), 2, "duration");
+  const Bytes spend = wallet::test_tx({{wallet::foreign_outpoint(90)}}, {{1'000, new_script()}});
+  expect_refusal(wallet({"record", "shop", to_hex(spend), "--lock-id", ""}), 2, "lock_id");
+  EXPECT_EQ(as_json({"coins", "shop"}).at("coins").as_array().size(), 1u);
+}
+
+TEST_F(WalletCommands, AccountsAndOneCoin) {
+  make_shop();
+  const std::string tx = id_of(pay(150'000, 7));
+  (void)text({"import", "script", "shop", "51", "--account", "extra"});
+  EXPECT_NE(text({"accounts", "shop"}).find("extra"), std::string::npos);
+  EXPECT_EQ(as_json({"accounts", "shop"}).at("accounts").as_array().size(), 2u);
+  (void)text({"label", "shop", "output", tx + "#0", "coffee"});
+  (void)text({"lease", "shop", tx + "#0", "--lock-id", kLock, "--for", "10m"});
+  const std::string shown = text({"coin", "shop", tx + "#0"});
+  for (const std::string& part : {tx + "#0", std::string("0.00150000 BTC"),
+                                  std::string("confirmed"), std::string("coffee"), kLock})
+    EXPECT_NE(shown.find(part), std::string::npos) << shown;
+  EXPECT_EQ(as_json({"coin", "shop", tx + ":0"}), as_json({"coins", "shop"}).at("coins").at(0));
+  expect_refusal(wallet({"coin", "shop", tx + "#1"}), 1, "#1");
+  expect_refusal(wallet({"coin", "shop", "x"}), 2, "TX#INDEX");
+  expect_refusal(wallet({"accounts", "none"}), 1, "no wallet");
+}
+
+TEST_F(WalletCommands, ScriptsAndAddressesAreImportedTogetherOrNotAtAll) {
+  make_shop();
+  const std::string before = everything();
+  expect_refusal(wallet({"import", "script", "shop", "51", "6a00"}), 2, "6a00: nobody can spend");
+  expect_refusal(wallet({"import", "script", "shop", "51", "52", ""}), 2, "script");
+  expect_refusal(wallet({"import", "address", "shop",
+                         "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080", "nobody"}),
+                 2, "address");
+  EXPECT_EQ(everything(), before);
+  EXPECT_EQ(as_json({"import", "script", "shop", "51", "52"}).at("addresses").as_int64(), 2);
+}
+
+}  // namespace
+}  // namespace coffer
