@@ -114,6 +114,30 @@ TEST(Sqlite, TheClockCanStandInViewsAndTriggers) {
   EXPECT_EQ(connection.value<std::int64_t>("SELECT count(*) FROM old").value(), 1);
 }
 
+TEST(Sqlite, GivesUpByTheClockItIsGiven) {
+  const TempDir dir;
+  ManualClock clock(1'000);
+  std::int64_t paused_ms = 0;
+  auto options = at(dir.path() / "a.db");
+  options.clock = &clock;
+  options.lock_timeout_ms = 1;
+  options.pause = [&](std::int64_t ms) {
+    clock.advance_ms(ms);
+    paused_ms += ms;
+  };
+  const auto database = Database::open(options).value();
+  const auto other = Database::open(at(dir.path() / "a.db")).value();
+  auto connection = other->acquire(Access::kWrite).value();
+  const auto writing = connection.begin({}).value();
+  const auto busy =
+      database->run_transaction([](Transaction& t) { return t.script("CREATE TABLE t (n)"); },
+                                {.max_attempts = 1'000'000, .give_up_after_ms = 2'000});
+  ASSERT_FALSE(busy);
+  EXPECT_EQ(busy.error().code, Code::kUnavailable) << busy.error().message;
+  EXPECT_GE(paused_ms, 2'000);
+  EXPECT_LE(paused_ms, 2'500);  // the last pause at most
+}
+
 TEST(Sqlite, CountsItsWork) {
   const TempDir dir;
   const auto database = Database::open(at(dir.path() / "a.db")).value();
