@@ -98,7 +98,11 @@ TEST(Errors, RareStates) {
   EXPECT_EQ(postgres_failure("53100", "x", "").trouble, Trouble::kFailed);
   EXPECT_EQ(postgres_failure("XX001", "x", "").error.code, Code::kCorrupt);
   EXPECT_EQ(postgres_failure("25006", "x", "").trouble, Trouble::kLost);
-  EXPECT_EQ(postgres_failure("57P03", "x", "").trouble, Trouble::kLost);
+  for (const char* state : {"57P03", "57P05", "25P03", "25P04"}) {
+    EXPECT_EQ(postgres_failure(state, "x", "").error.code, Code::kUnavailable) << state;
+    EXPECT_TRUE(postgres_failure(state, "x", "").error.retryable) << state;
+    EXPECT_EQ(postgres_failure(state, "x", "").trouble, Trouble::kLost) << state;
+  }
   EXPECT_EQ(postgres_failure("99999", "a\nb", "SELECT").error.message,
             "postgres: a; this is a bug, in: SELECT");
 }

@@ -115,6 +115,24 @@ TEST_P(LostConnectionTest, BeforeTheCommitTheTransactionIsDoneAgain) {
   EXPECT_EQ(number("SELECT count(*) FROM t"), 2);
 }
 
+TEST_P(LostConnectionTest, ATransactionThatWasIdleForTooLongIsDoneAgain) {
+  script("CREATE TABLE t(id BIGINT PRIMARY KEY)");
+  int attempts = 0;
+  const auto done = db().run_transaction([&](Transaction& t) -> Result<> {
+    if (++attempts == 1) {
+      const auto pid = TRY(t.value<std::int64_t>("SELECT pg_backend_pid()"))
+      .value();
+      TRY(t.script("SET LOCAL idle_in_transaction_session_timeout = 1"));
+      while (number("SELECT count(*) FROM pg_stat_activity WHERE pid = $1", {pid}) > 0)
+        std::this_thread::yield();
+    }
+    (void)TRY(t.execute("INSERT INTO t VALUES (1)"));
+    return {};
+  });
+  EXPECT_TRUE(done) << done.error().message;
+  EXPECT_EQ(attempts, 2);
+}
+
 TEST_P(LostConnectionTest, InABatchTheTransactionIsDoneAgain) {
   script("CREATE TABLE t(id BIGINT PRIMARY KEY)");
   for (const bool plain : {true, false}) {
