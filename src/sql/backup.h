@@ -15,8 +15,9 @@ struct BackupProgress {
 
 // Writes the database as of one moment to `to`, which must not exist, checks the copy, and gives it
 // its name only when it is whole and on the disk. Writers go on meanwhile. `progress` is called now
-// and then; false stops. Thread-safe. Errors: kUsage on PostgreSQL, kConflict if `to` exists,
-// kNotFound without its directory, kCancelled, kCorrupt if the copy fails its check, kUnavailable.
+// and then; false stops. Thread-safe. Errors: kUsage on PostgreSQL, kConflict if `to` exists (also
+// if it was made meanwhile: it is not overwritten), kNotFound without its directory, kCancelled,
+// kCorrupt if the copy fails its check, kUnavailable.
 Result<> backup(Database& database, const std::filesystem::path& to,
                 const std::function<bool(const BackupProgress&)>& progress = {});
 

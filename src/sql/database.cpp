@@ -59,10 +59,9 @@ Result<std::unique_ptr<Database>> Database::open(DatabaseOptions options) {
   const auto opener = [&made, &kept](Access access) {
     return [&made, &kept, access] { return open_driver(made.location, kept, access); };
   };
-  made.readers =
-      std::make_unique<Pool>(kept.max_connections, kept.pool_timeout_ms, opener(Access::kRead));
+  made.readers = std::make_unique<Pool>(kept.max_connections, opener(Access::kRead));
   if (made.location.dialect == Dialect::kSqlite)
-    made.writer = std::make_unique<Pool>(1, kept.pool_timeout_ms, opener(Access::kWrite));
+    made.writer = std::make_unique<Pool>(1, opener(Access::kWrite));
   // The writer first: it makes the file.
   TRY(database->acquire(Access::kWrite));
   return database;
@@ -76,8 +75,12 @@ const std::string& Database::name() const {
 }
 
 Result<Connection> Database::acquire(Access access) {
+  return acquire_within(access, options_.pool_timeout_ms);
+}
+
+Result<Connection> Database::acquire_within(Access access, std::int64_t wait_ms) {
   Pool& pool = impl_->pool(access);
-  return Connection(&pool, TRY_IN(name(), pool.acquire()));
+  return Connection(&pool, TRY_IN(name(), pool.acquire(wait_ms)));
 }
 
 Database::Stats Database::stats() const {
@@ -91,9 +94,17 @@ Database::Stats Database::stats() const {
 
 Result<> Database::attempt_transaction(const TransactionOptions& options,
                                        const std::function<Result<>(Transaction&)>& body) {
+  const Clock& clock = options_.clock != nullptr ? *options_.clock : system_clock();
+  const std::int64_t give_up_ms = clock.steady_ms() + options.give_up_after_ms;
+  // SQLite's one writer is not a connection among others but the turn to write: a thread of this
+  // process is waited for as another process would be, in one wait that keeps the place in the row.
+  const auto wait_ms = [&]() -> std::int64_t {
+    if (options.access == Access::kRead || !impl_->writer) return options_.pool_timeout_ms;
+    return std::max<std::int64_t>(options_.pool_timeout_ms, give_up_ms - clock.steady_ms());
+  };
   // One attempt; `trouble` says what the database made of it.
   const auto once = [&](Trouble& trouble) -> Result<> {
-    auto connection = acquire(options.access);
+    auto connection = acquire_within(options.access, wait_ms());
     if (!connection) {
       const Error& error = connection.error();
       if (error.code == Code::kUnavailable && error.retryable) trouble = Trouble::kLost;
@@ -110,7 +121,6 @@ Result<> Database::attempt_transaction(const TransactionOptions& options,
     return done;
   };
 
-  const std::int64_t start_ms = system_clock().steady_ms();
   for (int attempt = 1;; ++attempt) {
     Trouble trouble = Trouble::kNone;
     auto done = once(trouble);
@@ -120,8 +130,7 @@ Result<> Database::attempt_transaction(const TransactionOptions& options,
     const bool again = trouble == Trouble::kTryAgain || trouble == Trouble::kLost ||
                        (trouble == Trouble::kUnknownOutcome && options.idempotent);
     if (!again) return done;
-    if (attempt >= options.max_attempts ||
-        system_clock().steady_ms() - start_ms >= options.give_up_after_ms) {
+    if (attempt >= options.max_attempts || clock.steady_ms() >= give_up_ms) {
       done.error().message += fmt::format(" (gave up after {} attempts)", attempt);
       return done;
     }

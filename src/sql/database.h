@@ -22,13 +22,16 @@ struct DatabaseOptions {
   // pooled=true|false may be among the parameters, and means Pooling.
   std::string location;
   std::size_t max_connections = 8;  // on SQLite readers; there is one writer more
-  int pool_timeout_ms = 5'000;      // waiting for a free connection
-  int lock_timeout_ms = 5'000;      // waiting for another transaction
+  // Waiting for a free connection. On SQLite a transaction waits for its turn to write as long as
+  // it would try again.
+  int pool_timeout_ms = 5'000;
+  int lock_timeout_ms = 5'000;  // waiting for another transaction
   int statement_timeout_ms = 60'000;
   int connect_timeout_s = 5;      // PostgreSQL
   bool create_if_missing = true;  // SQLite
   Pooling pooling = Pooling::kDetect;
-  // What coffer_now() says (W8): without one the database's own clock. For tests.
+  // What coffer_now() says (W8): without one the database's own clock. Also tells when to give up.
+  // For tests.
   const Clock* clock = nullptr;
   // Between attempts. The seed makes the pauses repeatable; 0 takes one from the system.
   std::uint64_t seed = 0;
@@ -81,6 +84,7 @@ class Database {
  private:
   struct Impl;
   Database(DatabaseOptions options, std::unique_ptr<Impl> impl);
+  Result<Connection> acquire_within(Access access, std::int64_t wait_ms);
   Result<> attempt_transaction(const TransactionOptions& options,
                                const std::function<Result<>(Transaction&)>& body);
 

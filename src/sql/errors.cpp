@@ -80,6 +80,8 @@ constexpr PostgresEntry kPostgres[] = {
     {"57", kGone},       // shutdown, crash, starting up
     {"08P01", kOurBug},  // a wrong number of parameters
     {"08", kGone},
+    {"25P03", kGone},  // idle in a transaction for too long: the server has closed the connection
+    {"25P04", kGone},  // the same for the whole transaction
     // Another server is the primary now: a new connection finds it.
     {"25006", {Code::kUnavailable, Trouble::kLost, "this server takes no writes"}},
     {"28", {Code::kUnauthorized, Trouble::kFailed, "check user, password and pg_hba.conf"}},

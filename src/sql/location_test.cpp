@@ -54,6 +54,29 @@ TEST(Location, WrongOnesAreUsageErrorsWithoutSecrets) {
   }
 }
 
+// What libpq makes of a password that is not encoded must not be taken for a host or a name.
+TEST(Location, APasswordThatIsNotEncodedIsRefusedAndNotShown) {
+  for (const std::string_view text :
+       {"postgres://coffer:ab/Sec+ret9@db.example/coffer", "postgres://me:1/Sec+ret9@db/coffer",
+        "postgres://me:x@Sec+ret9@db/coffer", "postgres://me:x@Sec+ret9/y@db/coffer",
+        "postgres://me@corp:Sec+ret9@db/coffer", "postgres://me:Sec+ret9",
+        "host=db port=Sec+ret9 dbname=x", "dbname=postgres://me:Sec+ret9@db/x"}) {
+    ASSERT_FALSE(parse_location(text)) << text;
+    for (const Error& error : {parse_location(text).error(), describe_location(text).error()}) {
+      EXPECT_EQ(error.code, Code::kUsage) << text;
+      EXPECT_EQ(error.message.find("Sec"), std::string::npos) << error.message;
+      EXPECT_NE(error.message.find("percent-encode"), std::string::npos) << error.message;
+    }
+  }
+  for (const std::string_view text :
+       {"postgres://me:ab%2FSec%40ret9@db/coffer", "postgres://me:a@h1:5433,h2:5434/coffer",
+        "postgres://me@h1,h2:5434/coffer", "postgres://%2Frun%2Fpg/coffer", "postgres://[::1]:5/x",
+        "postgres:///coffer?host=/run/pg", "host=/run/pg,db port=,5433 dbname=x"}) {
+    const auto location = parse_location(text);
+    EXPECT_TRUE(location) << text << location.error().message;
+  }
+}
+
 TEST(Location, IsDescribedForPeopleAndForTheEnginesOwnTools) {
   const auto file = describe_location("sqlite:dir/a.db").value();
   EXPECT_EQ(file.dialect, Dialect::kSqlite);
@@ -75,7 +98,11 @@ TEST(Errors, RareStates) {
   EXPECT_EQ(postgres_failure("53100", "x", "").trouble, Trouble::kFailed);
   EXPECT_EQ(postgres_failure("XX001", "x", "").error.code, Code::kCorrupt);
   EXPECT_EQ(postgres_failure("25006", "x", "").trouble, Trouble::kLost);
-  EXPECT_EQ(postgres_failure("57P03", "x", "").trouble, Trouble::kLost);
+  for (const char* state : {"57P03", "57P05", "25P03", "25P04"}) {
+    EXPECT_EQ(postgres_failure(state, "x", "").error.code, Code::kUnavailable) << state;
+    EXPECT_TRUE(postgres_failure(state, "x", "").error.retryable) << state;
+    EXPECT_EQ(postgres_failure(state, "x", "").trouble, Trouble::kLost) << state;
+  }
   EXPECT_EQ(postgres_failure("99999", "a\nb", "SELECT").error.message,
             "postgres: a; this is a bug, in: SELECT");
 }

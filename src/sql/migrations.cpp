@@ -108,6 +108,24 @@ Result<std::vector<const Migration*>> plan(const Records& records, const Migrate
   return pending;
 }
 
+Result<MigrationStatus> look(Database& database, const MigrateOptions& options,
+                             const TransactionOptions& reading) {
+  return database.run_transaction(
+      [&](Transaction& transaction) -> Result<MigrationStatus> {
+        MigrationStatus status;
+        status.identity = TRY(read_identity(transaction));
+        TRY(check_identity(status.identity, options));
+        const Records records = TRY(read_records(transaction));
+        const auto pending = TRY(plan(records, options, transaction.dialect()));
+        for (const Migration* migration : pending)
+          status.pending.push_back(
+              fmt::format("{} {} {}", migration->module, migration->version, migration->name));
+        for (const auto& [key, record] : records) status.applied.push_back(record.applied);
+        return status;
+      },
+      reading);
+}
+
 Result<> create_table(Transaction& transaction) {
   const bool sqlite = transaction.dialect() == Dialect::kSqlite;
   const std::string_view integer = sqlite ? "INTEGER" : "BIGINT";
@@ -181,6 +199,13 @@ Result<> lock_schema(Transaction& transaction) {
 }
 
 Result<std::vector<Applied>> migrate(Database& database, const MigrateOptions& options) {
+  // Mostly there is nothing to do, and then nobody should wait for a writer. If a change of the
+  // schema is in the way of the look itself, that change is waited for below.
+  auto status = look(database, options, {.access = Access::kRead, .max_attempts = 1});
+  if (!status && !status.error().retryable)
+    return fail(std::move(status).error().in(database.name()));
+  if (status && status->pending.empty() && (status->identity || !options.identity))
+    return std::vector<Applied>();
   const auto driver = TRY(open_for_schema(database));
   if (driver->dialect() == Dialect::kSqlite) TRY(driver->script("PRAGMA foreign_keys=OFF"));
   Transaction transaction = TRY(begin_on(*driver, {}));
@@ -192,20 +217,7 @@ Result<std::vector<Applied>> migrate(Database& database, const MigrateOptions& o
 }
 
 Result<MigrationStatus> migration_status(Database& database, const MigrateOptions& options) {
-  return database.run_transaction(
-      [&](Transaction& transaction) -> Result<MigrationStatus> {
-        MigrationStatus status;
-        status.identity = TRY(read_identity(transaction));
-        TRY(check_identity(status.identity, options));
-        const Records records = TRY(read_records(transaction));
-        const auto pending = TRY(plan(records, options, transaction.dialect()));
-        for (const Migration* migration : pending)
-          status.pending.push_back(
-              fmt::format("{} {} {}", migration->module, migration->version, migration->name));
-        for (const auto& [key, record] : records) status.applied.push_back(record.applied);
-        return status;
-      },
-      {.access = Access::kRead});
+  return look(database, options, {.access = Access::kRead});
 }
 
 }  // namespace coffer::sql

@@ -46,8 +46,9 @@ struct Applied {
   std::int64_t at_ms = 0;
 };
 
-// Brings the database up to date, in one transaction under a lock, and returns what it applied. The
-// identity is compared before anything else. Thread-safe, and safe beside other processes. Errors:
+// Brings the database up to date, in one transaction under a lock, and returns what it applied; if
+// there is nothing to do it only reads, and waits for no writer. The identity is compared before
+// anything else. Thread-safe, and safe beside other processes. Errors:
 // kConflict if the database belongs to another network, is newer than this program, or an applied
 // migration has another text now; those of statements. After an error nothing has changed.
 Result<std::vector<Applied>> migrate(Database& database, const MigrateOptions& options);

@@ -1,7 +1,9 @@
 #include "sql/migrations.h"
 
+#include <future>
 #include <thread>
 
+#include "sql/impl.h"
 #include "sql/test_engines.h"
 
 namespace coffer::sql::test {
@@ -126,6 +128,31 @@ TEST_P(MigrationsTest, ADatabaseBelongsToOneNetwork) {
   EXPECT_EQ(number("SELECT count(*) FROM toy"), 0);  // nothing was applied
   EXPECT_EQ(execute("UPDATE coffer_identity SET network = 'mainnet'").error().code,
             Code::kConflict);
+}
+
+// Commands that only read begin with migrate(), too.
+TEST_P(MigrationsTest, NothingToDoDoesNotWaitForAWriter) {
+  auto options = of_version(3);
+  options.identity = identity();
+  ASSERT_TRUE(migrate(db(), options));
+  const auto other = open();
+  auto connection = other->acquire(Access::kWrite).value();
+  auto writing = connection.begin({}).value();
+  ASSERT_TRUE(lock_schema(writing));
+  ASSERT_TRUE(writing.execute("INSERT INTO toy VALUES (4)"));
+  const auto applied = std::async(std::launch::async, [&] { return migrate(db(), options); });
+  const bool waits = applied.wait_for(std::chrono::seconds(20)) != std::future_status::ready;
+  EXPECT_FALSE(waits);
+  ASSERT_TRUE(writing.commit());
+}
+
+// One that was cut off between the migrations and the identity, by hand.
+TEST_P(MigrationsTest, TheIdentityIsWrittenLater) {
+  ASSERT_TRUE(migrate(db(), of_version(3)));
+  auto options = of_version(3);
+  options.identity = identity();
+  EXPECT_TRUE(migrate(db(), options)->empty());
+  EXPECT_EQ(migration_status(db(), options)->identity, identity());
 }
 
 TEST_P(MigrationsTest, TwoProcessesAtOnce) {

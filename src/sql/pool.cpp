@@ -7,8 +7,7 @@
 
 namespace coffer::sql {
 
-Pool::Pool(std::size_t max, int timeout_ms, Opener opener)
-    : max_(max), timeout_ms_(timeout_ms), opener_(std::move(opener)) {
+Pool::Pool(std::size_t max, Opener opener) : max_(max), opener_(std::move(opener)) {
   CHECK(max > 0);
 }
 
@@ -16,7 +15,7 @@ Pool::~Pool() {
   CHECK(open_ == idle_.size());  // a connection must not outlive its database
 }
 
-Result<std::unique_ptr<Driver>> Pool::acquire() {
+Result<std::unique_ptr<Driver>> Pool::acquire(std::int64_t wait_ms) {
   std::vector<std::unique_ptr<Driver>> broken;  // closed after the lock is gone
   {
     std::unique_lock lock(mutex_);
@@ -24,14 +23,14 @@ Result<std::unique_ptr<Driver>> Pool::acquire() {
     // otherwise always be faster than those that sleep.
     const std::uint64_t ticket = ++tickets_;
     waiting_.push_back(ticket);
-    const bool free = freed_.wait_for(lock, std::chrono::milliseconds(timeout_ms_), [&] {
+    const bool free = freed_.wait_for(lock, std::chrono::milliseconds(wait_ms), [&] {
       return waiting_.front() == ticket && (!idle_.empty() || open_ < max_);
     });
     std::erase(waiting_, ticket);
     freed_.notify_all();
     if (!free)
       return fail(Code::kTimeout, "all {} connections to the database were in use for {} ms", max_,
-                  timeout_ms_);
+                  wait_ms);
     while (!idle_.empty()) {
       auto driver = std::move(idle_.back());
       idle_.pop_back();

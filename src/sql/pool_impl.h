@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -18,11 +19,11 @@ class Driver;
 class Pool {
  public:
   using Opener = std::function<Result<std::unique_ptr<Driver>>()>;
-  Pool(std::size_t max, int timeout_ms, Opener opener);
+  Pool(std::size_t max, Opener opener);
   ~Pool();
 
   // An idle connection or a new one; waits while all are in use. Errors: kTimeout, the opener's.
-  Result<std::unique_ptr<Driver>> acquire();
+  Result<std::unique_ptr<Driver>> acquire(std::int64_t wait_ms);
   void release(std::unique_ptr<Driver> driver);
   // After one connection was lost the others are probably gone too.
   void drop_idle();
@@ -32,7 +33,6 @@ class Pool {
 
  private:
   const std::size_t max_;
-  const int timeout_ms_;
   const Opener opener_;
   mutable std::mutex mutex_;
   std::condition_variable freed_;

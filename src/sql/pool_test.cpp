@@ -61,6 +61,34 @@ TEST_P(PoolTest, ManyThreadsShareFewConnections) {
   EXPECT_LE(db().stats().open, 4u);
 }
 
+// Another thread's transaction is waited for as long as another process's would be.
+TEST_P(PoolTest, AWriterWaitsForItsTurnLongerThanForAConnection) {
+  options_.pool_timeout_ms = 10;
+  script("CREATE TABLE t(id BIGINT PRIMARY KEY)");
+  std::promise<void> begun, end;
+  auto slow = std::async(std::launch::async, [&] {
+    return db().run_transaction([&](Transaction& t) -> Result<> {
+      (void)TRY(t.execute("INSERT INTO t VALUES (1)"));
+      begun.set_value();
+      end.get_future().wait();
+      return {};
+    });
+  });
+  begun.get_future().wait();
+  const auto insert = [](Transaction& t) { return t.execute("INSERT INTO t VALUES (2)"); };
+  auto waiting = std::async(std::launch::async, [&] { return db().run_transaction(insert); });
+  if (is_sqlite()) {
+    EXPECT_EQ(waiting.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+    const auto none = db().run_transaction(insert, {.give_up_after_ms = 20});
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().code, Code::kTimeout) << none.error().message;
+  }
+  end.set_value();
+  EXPECT_TRUE(slow.get());
+  const auto done = waiting.get();
+  EXPECT_TRUE(done) << done.error().message;
+}
+
 using LostConnectionTest = EngineTest;
 COFFER_ON_EVERY_SERVER(LostConnectionTest);
 
@@ -85,6 +113,24 @@ TEST_P(LostConnectionTest, BeforeTheCommitTheTransactionIsDoneAgain) {
   EXPECT_TRUE(done) << done.error().message;
   EXPECT_EQ(attempts, 2);
   EXPECT_EQ(number("SELECT count(*) FROM t"), 2);
+}
+
+TEST_P(LostConnectionTest, ATransactionThatWasIdleForTooLongIsDoneAgain) {
+  script("CREATE TABLE t(id BIGINT PRIMARY KEY)");
+  int attempts = 0;
+  const auto done = db().run_transaction([&](Transaction& t) -> Result<> {
+    if (++attempts == 1) {
+      const auto pid = TRY(t.value<std::int64_t>("SELECT pg_backend_pid()"))
+      .value();
+      TRY(t.script("SET LOCAL idle_in_transaction_session_timeout = 1"));
+      while (number("SELECT count(*) FROM pg_stat_activity WHERE pid = $1", {pid}) > 0)
+        std::this_thread::yield();
+    }
+    (void)TRY(t.execute("INSERT INTO t VALUES (1)"));
+    return {};
+  });
+  EXPECT_TRUE(done) << done.error().message;
+  EXPECT_EQ(attempts, 2);
 }
 
 TEST_P(LostConnectionTest, InABatchTheTransactionIsDoneAgain) {

@@ -15,21 +15,40 @@ struct FreeOptions {
 };
 using ConnectOptions = std::unique_ptr<PQconninfoOption, FreeOptions>;
 
-Result<ConnectOptions> parse(const std::string& conninfo) {
-  char* message = nullptr;
-  ConnectOptions options(PQconninfoParse(conninfo.c_str(), &message));
-  const std::unique_ptr<char, decltype(&PQfreemem)> owned(message, PQfreemem);
-  // libpq's own message can repeat a password.
-  if (!options) return fail(Code::kUsage, "this is no location of a PostgreSQL database");
-  return options;
-}
-
 std::string_view value_of(const ConnectOptions& options, std::string_view keyword) {
   for (const auto* at = options.get(); at->keyword != nullptr; ++at)
     if (keyword == at->keyword && at->val != nullptr) return at->val;
   return "";
 }
 
+// Where a password holds an '@' or '/' as it is, libpq takes a part of it for the host, the port or
+// the database, and then it would be shown.
+bool is_plausible(const ConnectOptions& options) {
+  const auto has_any = [](std::string_view text, std::string_view of) {
+    return text.find_first_of(of) != std::string_view::npos;
+  };
+  for (std::string_view hosts = value_of(options, "host"); !hosts.empty();) {
+    const std::string_view host = hosts.substr(0, hosts.find(','));
+    if (has_any(host, host.starts_with('/') ? "@" : "@/")) return false;
+    hosts.remove_prefix(std::min(host.size() + 1, hosts.size()));
+  }
+  return value_of(options, "port").find_first_not_of("0123456789,") == std::string_view::npos &&
+         !has_any(value_of(options, "dbname"), "@/");
+}
+
+Result<ConnectOptions> parse(const std::string& conninfo) {
+  char* message = nullptr;
+  ConnectOptions options(PQconninfoParse(conninfo.c_str(), &message));
+  const std::unique_ptr<char, decltype(&PQfreemem)> owned(message, PQfreemem);
+  // libpq's own message can repeat a password.
+  if (!options) return fail(Code::kUsage, "this is no location of a PostgreSQL database");
+  if (!is_plausible(options))
+    return fail(Code::kUsage,
+                "this is no location of a PostgreSQL database: a port is a number, and a host or "
+                "a database has no '@' or '/' in its name; percent-encode those of a password "
+                "(%40, %2F)");
+  return options;
+}
 // libpq does not tell the state of a refused connection, only the text.
 std::string_view refusal_state(std::string_view message) {
   const auto says = [&](std::string_view part) {

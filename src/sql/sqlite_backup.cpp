@@ -1,8 +1,12 @@
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include <cerrno>
-#include <cstdio>
 
 #include "base/file.h"
 #include "sql/backup.h"
+#include "sql/rename_new.h"
 #include "sql/sqlite_impl.h"
 
 namespace coffer::sql {
@@ -29,6 +33,15 @@ struct Remover {
     if (!path.empty()) std::filesystem::remove(path, ignored);
   }
 };
+
+// An empty file of this backup's own, of mode 0600: another one may have the same goal.
+Result<std::filesystem::path> make_partial(const std::filesystem::path& to) {
+  std::string name = to.string() + ".partial-XXXXXX";
+  const int file = ::mkostemp(name.data(), O_CLOEXEC);
+  if (file < 0) return fail(errno_error(errno, "cannot create " + to.string()));
+  ::close(file);
+  return name;
+}
 
 Result<> copy_pages(sqlite3* from, sqlite3* to,
                     const std::function<bool(const BackupProgress&)>& progress) {
@@ -83,26 +96,21 @@ Result<> backup(Database& database, const std::filesystem::path& to,
   Transaction moment = TRY(begin_on(source, {.access = Access::kRead}));
   (void)TRY(moment.value<std::int64_t>("SELECT count(*) FROM sqlite_master"));
 
-  Remover partial{to.string() + ".partial"};
-  std::error_code ignored;
-  std::filesystem::remove(partial.path, ignored);  // of an attempt that was killed
+  Remover partial {
+    TRY(make_partial(to))
+  };
   {
     sqlite3* handle = nullptr;
     const int rc = sqlite3_open_v2(
         partial.path.c_str(), &handle,
-        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
-        nullptr);
+        SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
     const std::unique_ptr<sqlite3, CloseDatabase> copy(handle);
     if (rc != SQLITE_OK) return fail(failure_of(handle, rc).error.in(to.string()));
-    std::filesystem::permissions(
-        partial.path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write,
-        ignored);
     TRY_IN(to.string(), copy_pages(source.handle(), handle, progress));
     TRY_IN(to.string(), check_copy(handle));
   }
   TRY(sync_to_disk(partial.path));
-  if (::rename(partial.path.c_str(), to.c_str()) != 0)
-    return fail(errno_error(errno, "cannot rename to " + to.string()));
+  TRY(rename_to_new(partial.path, to));
   partial.path.clear();
   return sync_to_disk(parent);
 }

@@ -36,7 +36,7 @@ class SqliteDriver final : public Driver {
  public:
   SqliteDriver(const DatabaseOptions& options, Access access);
   ~SqliteDriver() override;
-  // Makes the file if it may.
+  // Makes the file if it may. What is open then is at the path, and stays there until it is closed.
   Result<> open(const std::string& path, bool create);
 
   Dialect dialect() const override { return Dialect::kSqlite; }
@@ -68,6 +68,9 @@ class SqliteDriver final : public Driver {
   std::unexpected<Error> fail_with(int code, std::string_view sql);
 
  private:
+  Result<> open_once(const std::string& path, bool create);
+  Result<> hold_file();
+  bool has_moved() const;  // another file, or none, has its name now
   Result<> configure();
   Result<> use_wal();
   Result<> register_now();

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "base/clock.h"
 #include "sql/sqlite_impl.h"
@@ -11,6 +12,7 @@ namespace coffer::sql {
 namespace {
 
 constexpr int kStepsBetweenChecks = 50'000;  // of SQLite's machine: under a millisecond
+constexpr int kMostOpens = 10;               // while the file is replaced again and again
 
 // A new file with a mode of ours: SQLite gives the same to -wal and -shm. One that is there must
 // not be opened by us: closing it would drop the locks that this process's other connections have
@@ -32,7 +34,19 @@ SqliteDriver::~SqliteDriver() {
   sqlite3_close_v2(db_);
 }
 
+// A restore may replace the file while we wait for it. The log is found by its name: with the old
+// file and the new one's log both would be ruined.
 Result<> SqliteDriver::open(const std::string& path, bool create) {
+  for (int attempt = 1;; ++attempt) {
+    auto opened = open_once(path, create);
+    if (!has_moved()) return opened;
+    sqlite3_close_v2(std::exchange(db_, nullptr));
+    if (attempt == kMostOpens)
+      return failed(sqlite_failure(SQLITE_BUSY, "the file is replaced again and again", ""));
+  }
+}
+
+Result<> SqliteDriver::open_once(const std::string& path, bool create) {
   if (create)
     TRY(make_private_file(path));
   else if (::access(path.c_str(), F_OK) != 0)
@@ -41,7 +55,34 @@ Result<> SqliteDriver::open(const std::string& path, bool create) {
       sqlite3_open_v2(path.c_str(), &db_,
                       SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
   if (rc != SQLITE_OK) return fail_with(rc, "");
-  return configure();
+  TRY(hold_file());
+  if (has_moved()) return {};  // open() sees it too
+  TRY(configure());
+  // A file that was not in WAL mode yet was let go for a moment. From a read on it is held again,
+  // and open() looks once more.
+  TRY(pragma("PRAGMA schema_version"));
+  return {};
+}
+
+// The shared lock that a connection in WAL mode keeps until it is closed, and that sql::restore()
+// needs for itself. SQLite would take it in the same step in which it opens the log.
+Result<> SqliteDriver::hold_file() {
+  sqlite3_file* file = nullptr;
+  sqlite3_file_control(db_, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+  const std::int64_t give_up_ms = system_clock().steady_ms() + options_.lock_timeout_ms;
+  for (;;) {
+    const int rc = file->pMethods->xLock(file, SQLITE_LOCK_SHARED);
+    if (rc == SQLITE_OK) return {};
+    if ((rc & 0xff) != SQLITE_BUSY || system_clock().steady_ms() > give_up_ms)
+      return failed(sqlite_failure(rc, sqlite3_errstr(rc), ""));
+    options_.pause(1);
+  }
+}
+
+bool SqliteDriver::has_moved() const {
+  int moved = 0;
+  if (db_ != nullptr) sqlite3_file_control(db_, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+  return moved != 0;
 }
 
 Result<> SqliteDriver::configure() {

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/file_lock.h"
 #include "sql/location.h"
+#include "sql/rename_new.h"
 #include "sql/restore.h"
 
 namespace coffer::sql {
@@ -31,7 +32,7 @@ fs::path with_suffix(const fs::path& path, std::string_view suffix) {
 // Committed changes that are not in the file itself yet: its log, or what undoes a half-done
 // change.
 Result<bool> has_unfinished_changes(const fs::path& path, std::string_view suffix) {
-  struct stat found {};
+  struct stat found{};
   if (::stat(with_suffix(path, suffix).c_str(), &found) == 0) return found.st_size > 0;
   if (errno == ENOENT) return false;
   return fail(errno_error(errno, "cannot look at " + with_suffix(path, suffix).string()));
@@ -42,6 +43,13 @@ void remove_quietly(const fs::path& path) {
   fs::remove(path, ignored);
 }
 
+struct Descriptor {
+  int number;
+  ~Descriptor() {
+    if (number >= 0) ::close(number);
+  }
+};
+
 // The copy while it is being made: one process at a time, and gone unless it was given its name.
 class Copy {
  public:
@@ -50,8 +58,7 @@ class Copy {
     const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0) return fail(errno_error(errno, "cannot create " + path.string()));
     std::unique_ptr<Copy> copy(new Copy(path, file));
-    struct stat mine {
-    }, named{};
+    struct stat mine{}, named{};
     const bool ours = ::flock(file, LOCK_EX | LOCK_NB) == 0 && ::fstat(file, &mine) == 0 &&
                       ::stat(path.c_str(), &named) == 0 && mine.st_ino == named.st_ino;
     if (!ours)
@@ -82,7 +89,6 @@ class Copy {
     return {};
   }
   Result<> give_name(const fs::path& name) {
-    TRY(sync_to_disk(path_));
     if (::rename(path_.c_str(), name.c_str()) != 0)
       return fail(errno_error(errno, "cannot rename to " + name.string()));
     ours_ = false;
@@ -96,12 +102,63 @@ class Copy {
   bool ours_ = false;
 };
 
+// An empty file that holds the place of the database, locked before it gets there, so that whoever
+// opens it waits, and then finds that it has moved.
+class Placeholder {
+ public:
+  static Result<std::unique_ptr<Placeholder>> begin(const fs::path& target) {
+    const fs::path path = with_suffix(target, ".restoring-place");
+    const Descriptor file{::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600)};
+    struct stat found{};
+    if (file.number < 0 || ::fstat(file.number, &found) != 0)
+      return fail(errno_error(errno, "cannot create " + path.string()));
+    if (found.st_size != 0)  // not ours, which is empty also after a kill
+      return fail(Code::kConflict, "{} is in the way; move it away", path.string());
+    return std::unique_ptr<Placeholder>(
+        new Placeholder(path, target, TRY(FileLock::take(path, kSqliteLocks))));
+  }
+  ~Placeholder() {
+    if (at_ != At::kGone) remove_quietly(at_ == At::kBeside ? path_ : target_);
+  }
+  Placeholder(const Placeholder&) = delete;
+  Placeholder& operator=(const Placeholder&) = delete;
+
+  // Where there is none: one that was made meanwhile is not overwritten.
+  Result<> take_free_place() {
+    TRY(rename_to_new(path_, target_));
+    at_ = At::kTarget;
+    return {};
+  }
+  Result<> take_place_of_database() {
+    if (::rename(path_.c_str(), target_.c_str()) != 0)
+      return fail(errno_error(errno, "cannot rename to " + target_.string()));
+    at_ = At::kTarget;
+    return {};
+  }
+  // The copy has the place.
+  void yield_place() {
+    if (at_ == At::kTarget) at_ = At::kGone;
+  }
+
+ private:
+  enum class At : std::uint8_t { kBeside, kTarget, kGone };
+  Placeholder(fs::path path, fs::path target, FileLock lock)
+      : path_(std::move(path)), target_(std::move(target)), lock_(std::move(lock)) {}
+  const fs::path path_, target_;
+  const FileLock lock_;
+  At at_ = At::kBeside;
+};
+
 // A file at rest, as a backup is.
 Result<> check_source(const fs::path& from, const fs::path& target) {
   if (!TRY(file_exists(from))) return fail(Code::kNotFound, "there is no {}", from.string());
   std::error_code error;
-  if (fs::equivalent(from, target, error))
-    return fail(Code::kUsage, "{} is the database itself; name a backup", from.string());
+  for (const char* name : {"", ".restoring"})
+    for (const char* suffix : {"", "-wal", "-shm", "-journal"})
+      if (const fs::path ours = with_suffix(target, std::string(name) + suffix);
+          fs::equivalent(from, ours, error))
+        return fail(Code::kUsage, "{} is {}; name a backup, or give it another name", from.string(),
+                    ours == target ? "the database itself" : "a file that a restore overwrites");
   for (const char* suffix : {"-wal", "-journal"})
     if (TRY(has_unfinished_changes(from, suffix)))
       return fail(Code::kConflict,
@@ -111,23 +168,16 @@ Result<> check_source(const fs::path& from, const fs::path& target) {
   return {};
 }
 
-struct Descriptor {
-  int file;
-  ~Descriptor() {
-    if (file >= 0) ::close(file);
-  }
-};
-
 Result<std::int64_t> copy_bytes(const fs::path& from, Copy& to,
                                 const std::function<void(const RestoreProgress&)>& progress) {
   const Descriptor source{::open(from.c_str(), O_RDONLY | O_CLOEXEC)};
-  struct stat found {};
-  if (source.file < 0 || ::fstat(source.file, &found) != 0)
+  struct stat found{};
+  if (source.number < 0 || ::fstat(source.number, &found) != 0)
     return fail(errno_error(errno, "cannot open " + from.string()));
   RestoreProgress so_far{0, found.st_size};
   Bytes buffer(kCopyBytes);
   for (;;) {
-    const ssize_t got = ::read(source.file, buffer.data(), buffer.size());
+    const ssize_t got = ::read(source.number, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return fail(errno_error(errno, "cannot read " + from.string()));
     const ByteView part(buffer.data(), static_cast<std::size_t>(got));
@@ -206,8 +256,11 @@ Result<bool> is_in_the_way(const fs::path& target, bool replace) {
   return there;
 }
 
-// The old database out of the way and the copy into its place.
+// The old database out of the way and the copy into its place. Throughout, what is at `target` is
+// locked: so no process has it open, or begins to.
 Result<fs::path> put_in_place(Copy& copy, const fs::path& target, bool replace) {
+  TRY(sync_to_disk(copy.path()));
+  const auto placeholder = TRY(Placeholder::begin(target));
   fs::path kept;
   std::optional<FileLock> lock;
   if (TRY(is_in_the_way(target, replace))) {
@@ -216,16 +269,24 @@ Result<fs::path> put_in_place(Copy& copy, const fs::path& target, bool replace) 
     TRY(sync_parent(target));
     // After an orderly end there is no log, and the one takes the place of the other at once. A
     // file and a log that do not belong together are damage: so with a log, the file goes first,
-    // and what a crash leaves here is no database, and a whole one under its other name.
+    // and what a crash leaves here is an empty one, and a whole one under its other name.
     if (TRY(has_unfinished_changes(target, "-wal")) ||
         TRY(has_unfinished_changes(target, "-journal")))
-      TRY(remove_if_there(target));
+      TRY(placeholder->take_place_of_database());
+  } else {
+    TRY(placeholder->take_free_place());
   }
-  for (const char* suffix : {"-wal", "-shm", "-journal"})
-    TRY(remove_if_there(with_suffix(target, suffix)));
-  TRY(sync_parent(target));
-  TRY(copy.give_name(target));
-  TRY(sync_parent(target));
+  const auto finish = [&]() -> Result<> {
+    for (const char* suffix : {"-wal", "-shm", "-journal"})
+      TRY(remove_if_there(with_suffix(target, suffix)));
+    TRY(sync_parent(target));
+    TRY(copy.give_name(target));
+    placeholder->yield_place();
+    return sync_parent(target);
+  };
+  auto done = finish();
+  if (!done && !kept.empty()) done.error().message += "; the database is also " + kept.string();
+  if (!done) return fail(std::move(done).error());
   return kept;
 }
 

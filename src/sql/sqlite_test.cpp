@@ -114,6 +114,30 @@ TEST(Sqlite, TheClockCanStandInViewsAndTriggers) {
   EXPECT_EQ(connection.value<std::int64_t>("SELECT count(*) FROM old").value(), 1);
 }
 
+TEST(Sqlite, GivesUpByTheClockItIsGiven) {
+  const TempDir dir;
+  ManualClock clock(1'000);
+  std::int64_t paused_ms = 0;
+  auto options = at(dir.path() / "a.db");
+  options.clock = &clock;
+  options.lock_timeout_ms = 1;
+  options.pause = [&](std::int64_t ms) {
+    clock.advance_ms(ms);
+    paused_ms += ms;
+  };
+  const auto database = Database::open(options).value();
+  const auto other = Database::open(at(dir.path() / "a.db")).value();
+  auto connection = other->acquire(Access::kWrite).value();
+  const auto writing = connection.begin({}).value();
+  const auto busy =
+      database->run_transaction([](Transaction& t) { return t.script("CREATE TABLE t (n)"); },
+                                {.max_attempts = 1'000'000, .give_up_after_ms = 2'000});
+  ASSERT_FALSE(busy);
+  EXPECT_EQ(busy.error().code, Code::kUnavailable) << busy.error().message;
+  EXPECT_GE(paused_ms, 2'000);
+  EXPECT_LE(paused_ms, 2'500);  // the last pause at most
+}
+
 TEST(Sqlite, CountsItsWork) {
   const TempDir dir;
   const auto database = Database::open(at(dir.path() / "a.db")).value();
@@ -208,8 +232,8 @@ TEST(Sqlite, AFullDiskIsSaidInOneLineAndLosesNothing) {
   expect_one_line(done.error());
   EXPECT_EQ(count(*database), acknowledged);  // reading goes on
   EXPECT_FALSE(backup(*database, disk.path() / "copy.db"));
-  EXPECT_FALSE(fs::exists(disk.path() / "copy.db"));
-  EXPECT_FALSE(fs::exists(disk.path() / "copy.db.partial"));
+  for (const auto& entry : fs::directory_iterator(disk.path()))
+    EXPECT_TRUE(entry.path().filename().string().starts_with("a.db")) << entry.path();
   ASSERT_TRUE(disk.grow());
   EXPECT_TRUE(execute(*database, "INSERT INTO t VALUES ($1, $2)", {acknowledged, bytes}));
   EXPECT_EQ(count(*database), acknowledged + 1);
@@ -273,6 +297,27 @@ TEST(SqliteBackup, IsOfOneMomentWhileWritersGoOn) {
   EXPECT_EQ(backup(*database, dir.path() / "copy.db").error().code, Code::kConflict);
 }
 
+// Two to the same name: neither disturbs the other, and the later one overwrites nothing.
+TEST(SqliteBackup, TwoToTheSameName) {
+  const TempDir dir;
+  const auto database = Database::open(at(dir.path() / "a.db")).value();
+  ASSERT_TRUE(execute(*database, "CREATE TABLE t(b BLOB)"));
+  ASSERT_TRUE(execute(*database, "INSERT INTO t VALUES ($1)", {Bytes(9'000'000)}));
+  const fs::path to = dir.path() / "copy.db";
+  bool once = false;
+  const auto first = backup(*database, to, [&](const BackupProgress&) {
+    if (std::exchange(once, true)) return true;
+    const auto second = backup(*database, to);
+    EXPECT_TRUE(second) << second.error().message;
+    return true;
+  });
+  ASSERT_FALSE(first);
+  EXPECT_EQ(first.error().code, Code::kConflict) << first.error().message;
+  EXPECT_EQ(count(*Database::open(at(to)).value()), 1);
+  EXPECT_EQ(std::distance(fs::directory_iterator(dir.path()), {}),
+            4);  // a.db with its log, copy.db
+}
+
 TEST(SqliteBackup, CanBeStopped) {
   const TempDir dir;
   const auto database = Database::open(at(dir.path() / "a.db")).value();
@@ -282,8 +327,8 @@ TEST(SqliteBackup, CanBeStopped) {
   const auto stopped =
       backup(*database, dir.path() / "copy.db", [](const BackupProgress&) { return false; });
   EXPECT_EQ(stopped.error().code, Code::kCancelled);
-  EXPECT_FALSE(fs::exists(dir.path() / "copy.db"));
-  EXPECT_FALSE(fs::exists(dir.path() / "copy.db.partial"));
+  for (const auto& entry : fs::directory_iterator(dir.path()))
+    EXPECT_TRUE(entry.path().filename().string().starts_with("a.db")) << entry.path();
 }
 
 }  // namespace
