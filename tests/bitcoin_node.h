@@ -87,9 +87,10 @@ class BitcoinNode {
     ASSERT_EQ(mined.get_array().size(), count);
   }
   // Blocks on top of a height of `hashes`, which then are that branch; the transactions go into the
-  // first.
+  // first. `owner` gets the coinbases.
   void mine_on(std::vector<Hash256>& hashes, std::uint64_t on_height, std::uint64_t count,
-               std::uint64_t branch, std::vector<feed::DevTxPtr> txs = {}) {
+               std::uint64_t branch, std::vector<feed::DevTxPtr> txs = {},
+               std::uint32_t owner = 0) {
     const auto flavour = feed::make_bitcoin_flavour();
     hashes.resize(on_height + 1);
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -98,6 +99,7 @@ class BitcoinNode {
       plan.prev = hashes.back();
       plan.unix_s = 1'500'000'000 + plan.height * 600;
       plan.nonce = branch;
+      plan.owner = owner;
       plan.txs = std::exchange(txs, {});
       const feed::BuiltBlock block = flavour->build_block(plan);
       ASSERT_NO_FATAL_FAILURE(submit(block.raw));
@@ -123,12 +125,15 @@ class BitcoinNode {
   std::map<std::uint64_t, feed::DevCoin> coins_;
 };
 
-// Spends a coin of mine_on(), or of another payment; a higher fee replaces a lower one.
-inline feed::DevTxPtr payment(const feed::DevCoin& coin, std::uint64_t fee) {
+// Spends a coin of mine_on(), or of another payment, in equal parts; another fee or owner makes it
+// another transaction.
+inline feed::DevTxPtr payment(const feed::DevCoin& coin, std::uint64_t fee, std::uint32_t owner = 1,
+                              std::uint64_t parts = 1) {
   feed::TxPlan plan;
   plan.inputs = {coin};
-  plan.outputs = {feed::DevCoin{.value = coin.value - fee, .owner = 1, .kind = coin.kind}};
-  plan.fee = fee;
+  const std::uint64_t value = (coin.value - fee) / parts;
+  plan.outputs.assign(parts, feed::DevCoin{.value = value, .owner = owner, .kind = coin.kind});
+  plan.fee = coin.value - value * parts;
   Rng rng(1);
   return std::make_shared<const feed::DevTx>(feed::make_bitcoin_flavour()->build(plan, rng));
 }
