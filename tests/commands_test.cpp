@@ -208,8 +208,8 @@ TEST_F(Commands, DiskFullStopsClearlyAndGoesOnWithRoom) {
   // Room for the database to open but not for its blocks.
   ASSERT_TRUE(disk.fill(65'000'000));
   auto big = [&] {
-    return run({"sync", "--to", "1000", "--data", disk.path() + "/data", "--devnet-txs-per-block", "40",
-                "--log-level", "off"});
+    return run({"sync", "--to", "1000", "--data", disk.path() + "/data", "--devnet-txs-per-block",
+                "40", "--log-level", "off"});
   };
   const Finished full = big();
   EXPECT_EQ(full.exit_code, 3) << full.err;

@@ -17,8 +17,8 @@ struct KeptBlock {
 
 // All calls but name(), position() and newest_kept() come from one thread, in order; the bus
 // filters replays, so each block extends the consumer's position. An error that is retryable is
-// tried again a few times. Then one that can wait waits if something around it failed (kUnavailable,
-// kTimeout), and any other halts alone.
+// tried again a few times. Then one that can wait waits if something around it failed
+// (kUnavailable, kTimeout), and any other halts alone.
 class Consumer {
  public:
   virtual ~Consumer() = default;
