@@ -301,6 +301,20 @@ TEST_F(RpcOffers, AReplacedTransactionIsDroppedAndItsReplacementSeen) {
   }
 }
 
+TEST_F(RpcOffers, WhatLeftTheMempoolWhileTheNodeWasAwayIsDropped) {
+  const DevCoin coin{.value = 1'000'000};
+  const DevTxPtr first = test::payment(coin, 1'000), second = test::payment(coin, 9'000);
+  ASSERT_NO_FATAL_FAILURE(connect(Rest::kGood, 9));
+  ASSERT_NO_FATAL_FAILURE(take_until(9));
+  node_->set_mempool(first);
+  EXPECT_EQ(std::get<Seen>(source_->next(30'000).value()).raw, first->wire);
+  node_->set_mempool(second);
+  const chain::Point tip{Slot(9), node_->hash_at(9)};
+  ASSERT_TRUE(source_->intersect(std::vector{tip}));  // it is met again
+  EXPECT_EQ(std::get<Dropped>(source_->next(30'000).value()).id, first->id);
+  EXPECT_EQ(std::get<Seen>(source_->next(30'000).value()).raw, second->wire);
+}
+
 TEST_F(RpcOffers, TheCookieOfARestartedNodeIsRead) {
   ASSERT_NO_FATAL_FAILURE(connect(Rest::kOff, 300));
   ASSERT_NO_FATAL_FAILURE(take_until(300));

@@ -135,6 +135,16 @@ void WalletStory::payment_story() {
   EXPECT_EQ(count({"--min-amount", "150001"}), 0u);
   EXPECT_EQ(count({"--state", "unconfirmed,spent"}), 0u);
 
+  const std::vector<std::string> held = {"--lock-id", kOtherLock, "--for", "10m"};
+  const auto select = [&](const std::string& amount) {
+    return std::vector<std::string>{"select", "shop", amount, held[0], held[1], held[2], held[3]};
+  };
+  expect_refusal(wallet(select("150001")), 1, "only 150000 satoshi may be spent");
+  EXPECT_EQ(str(as_json(select("1")), "amount"), "150000");
+  EXPECT_NE(text(select("1")).find(tx + "#0"), std::string::npos);  // the same again
+  EXPECT_EQ(count({"--spendable"}), 0u);
+  (void)text({"release", "shop", "--all", "--lock-id", kOtherLock});
+
   (void)text({"label", "shop", "address", str(coin, "address"), "till"});
   EXPECT_NE(text({"coins", "shop"}).find("till"), std::string::npos);
   EXPECT_NE(text({"addresses", "shop"}).find("till"), std::string::npos);
@@ -287,6 +297,9 @@ TEST_F(WalletCommands, TransactionsAndLeasesThatAreWrongChangeNothing) {
   const std::string coin = tx + "#0";
   usage({"lease", "shop", coin, "--lock-id", "aa", "--for", "10m"}, "lock_id");
   usage({"lease", "shop", coin, "--lock-id", kLock, "--for", "soon"}, "duration");
+  usage({"select", "shop", "1.5", "--lock-id", kLock, "--for", "1m"}, "1.5");
+  usage({"select", "shop", "1", "--lock-id", kLock, "--for", "1m", "--order", "any"}, "order");
+  refused({"select", "shop", "1", "--lock-id", kLock, "--for", "1m", "--account", "none"}, "none");
   usage({"lease", "shop", coin, "--lock-id", kLock, "--for", "400d"}, "year");
   usage({"lease", "shop", coin, "--lock-id", kLock}, "--for");
   usage({"lease", "shop", "x", "--lock-id", kLock, "--for", "10m"}, "TX#INDEX");

@@ -36,6 +36,18 @@ class WalletEngine {
     return std::make_unique<WalletEngine>("postgres", options, store_options);
   }
 
+  // The same through PgBouncer in transaction mode. Nothing if it is not installed.
+  static std::unique_ptr<WalletEngine> pgbouncer(const Clock* clock,
+                                                 StoreOptions store_options = {}) {
+    auto* bouncer = sql::test::PgBouncer::shared();
+    if (bouncer == nullptr) return nullptr;
+    sql::DatabaseOptions options;
+    options.location = bouncer->location(sql::test::PostgresServer::shared()->fresh_database());
+    options.clock = clock;
+    options.seed = 1;
+    return std::make_unique<WalletEngine>("pgbouncer", options, store_options);
+  }
+
   // As after a crash: what was not committed is gone.
   void open() {
     feed_.reset();

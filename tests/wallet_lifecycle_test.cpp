@@ -339,5 +339,16 @@ TEST_P(TxArrow, AParentOfAPublishedChildIsNotPending) {
   EXPECT_EQ(balance().total, 90u);
 }
 
+// What left the mempool while nobody listened was not heard of.
+TEST_P(TxArrow, AfterAWaitTheMempoolIsLearntAnew) {
+  const MadeTx payment = incoming();
+  see(payment);
+  ok(feed().look_again());
+  EXPECT_EQ(status(payment), "published");
+  EXPECT_FALSE(in_mempool(payment));
+  see(payment);
+  EXPECT_TRUE(in_mempool(payment));
+}
+
 }  // namespace
 }  // namespace coffer::wallet::test

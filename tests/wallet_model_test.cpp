@@ -19,6 +19,29 @@ void stay_on_one_core() {
   (void)::sched_setaffinity(0, sizeof(here), &here);
 }
 
+StoreOptions store_options() {
+  StoreOptions options;
+  options.prune_window = 3;
+  options.step = 2;
+  return options;
+}
+
+void live(std::uint64_t seed, const std::vector<WalletEngine*>& engines, ManualClock& clock,
+          Met& met) {
+  Life life(seed, clock);
+  for (WalletEngine* engine : engines) {
+    engine->empty();
+    Life::settle(*engine);
+    life.join(*engine);
+  }
+  life.run(life.looks_back() ? 80 : 24);
+  life.age();
+  life.run(life.looks_back() ? 20 : 6);
+  // It looks at everything, which takes as long as many steps.
+  if (seed % 10 == 0) life.verify();
+  life.tell(met);
+}
+
 TEST(WalletModel, RandomLivesAreTheSameOnEveryEngine) {
   std::uint64_t first = 1, count = 500;
   if (std::getenv("COFFER_LONG") != nullptr) count = 100'000;
@@ -33,11 +56,8 @@ TEST(WalletModel, RandomLivesAreTheSameOnEveryEngine) {
   stay_on_one_core();
   const TempDir dir;
   ManualClock clock(kStart);
-  StoreOptions options;
-  options.prune_window = 3;
-  options.step = 2;
-  const auto lite = WalletEngine::sqlite(dir.path(), &clock, options);
-  const auto postgres = WalletEngine::postgres(&clock, options);
+  const auto lite = WalletEngine::sqlite(dir.path(), &clock, store_options());
+  const auto postgres = WalletEngine::postgres(&clock, store_options());
   if (shared_data_required()) {
     ASSERT_NE(postgres, nullptr) << "PostgreSQL is not installed";
   }
@@ -45,18 +65,7 @@ TEST(WalletModel, RandomLivesAreTheSameOnEveryEngine) {
   if (postgres) engines.push_back(postgres.get());
   Met met;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    Life life(seed, clock);
-    for (WalletEngine* engine : engines) {
-      engine->empty();
-      Life::settle(*engine);
-      life.join(*engine);
-    }
-    life.run(life.looks_back() ? 80 : 24);
-    life.age();
-    life.run(life.looks_back() ? 20 : 6);
-    // It looks at everything, which takes as long as many steps.
-    if (seed % 10 == 0) life.verify();
-    life.tell(met);
+    live(seed, engines, clock, met);
     ASSERT_FALSE(testing::Test::HasFailure()) << "COFFER_SEED=" << seed;
   }
   std::cerr << fmt::format("of pruned transactions {} coins and {} spends were found later\n",
@@ -72,6 +81,20 @@ TEST(WalletModel, RandomLivesAreTheSameOnEveryEngine) {
   EXPECT_GT(met.stubs, 0u);
   EXPECT_GT(met.edges, 0u);
   EXPECT_GT(met.leases, 0u);
+}
+
+TEST(WalletModel, RandomLivesThroughPgBouncer) {
+  COFFER_REQUIRE_POSTGRES_OR_SKIP();
+  COFFER_REQUIRE_PGBOUNCER_OR_SKIP();
+  const TempDir dir;
+  ManualClock clock(kStart);
+  const auto lite = WalletEngine::sqlite(dir.path(), &clock, store_options());
+  const auto bouncer = WalletEngine::pgbouncer(&clock, store_options());
+  Met met;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    live(seed, {lite.get(), bouncer.get()}, clock, met);
+    ASSERT_FALSE(testing::Test::HasFailure()) << "seed " << seed;
+  }
 }
 
 }  // namespace

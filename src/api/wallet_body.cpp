@@ -87,6 +87,12 @@ Result<wallet::LockId> lock_id(const Body& body) {
   return parse_lock_id(text);
 }
 
+Result<std::int64_t> duration_ms(const Body& body) {
+  const auto duration = TRY(body.whole_if("duration_ms", 1, wallet::kMaxLeaseMs));
+  if (!duration) return fail(Code::kInvalidInput, "duration_ms: missing; how long to lease");
+  return static_cast<std::int64_t>(*duration);
+}
+
 // [{"tx_hash": …, "output_index": …}, …]
 Result<std::vector<chain::Outpoint>> outpoints(const chain::Network& network, const Body& body,
                                                std::string_view name) {
@@ -205,10 +211,22 @@ Result<wallet::LeaseRequest> parse_lease_body(const chain::Network& network,
   wallet::LeaseRequest request;
   request.coins = TRY(outpoints(network, body, "coins"));
   request.lock_id = TRY(lock_id(body));
-  const auto duration = TRY(body.whole_if("duration_ms", 1, wallet::kMaxLeaseMs));
-  if (!duration) return fail(Code::kInvalidInput, "duration_ms: missing; how long to lease");
-  request.duration_ms = static_cast<std::int64_t>(*duration);
+  request.duration_ms = TRY(duration_ms(body));
   return request;
+}
+
+Result<wallet::LeaseSelection> parse_selection_body(std::string_view text) {
+  const Body body = TRY(
+      Body::parse(text, {"amount", "lock_id", "duration_ms", "account", "order", "chain_pending"}));
+  wallet::LeaseSelection selection;
+  const std::string amount = TRY(body.text("amount"));
+  selection.amount = TRY_IN("amount", parse_satoshi(amount));
+  selection.lock_id = TRY(lock_id(body));
+  selection.duration_ms = TRY(duration_ms(body));
+  selection.account = TRY(body.text_if("account"));
+  if (const auto order = TRY(body.text_if("order"))) selection.order = TRY(parse_order(*order));
+  selection.chain_pending = TRY(body.flag("chain_pending"));
+  return selection;
 }
 
 Result<ReleaseBody> parse_release_body(const chain::Network& network, std::string_view text) {

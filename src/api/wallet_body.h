@@ -37,6 +37,8 @@ Result<RecordBody> parse_record_body(std::string_view body);
 
 Result<wallet::LeaseRequest> parse_lease_body(const chain::Network& network, std::string_view body);
 
+Result<wallet::LeaseSelection> parse_selection_body(std::string_view body);
+
 struct ReleaseBody {
   std::vector<chain::Outpoint> coins;  // unless all
   bool all = false;

@@ -66,6 +66,12 @@ Result<Response> lease(const WalletCall& call) {
   return http::json_response(leased_json(wanted.coins.size(), wanted.lock_id, until));
 }
 
+Result<Response> select(const WalletCall& call) {
+  const wallet::LeaseSelection wanted = TRY(parse_selection_body(call.request.body));
+  const wallet::SelectedCoins selected = TRY(call.store.select_and_lease(call.wallet, wanted));
+  return http::json_response(selected_json(call.network, wanted.lock_id, selected));
+}
+
 Result<Response> renew(const WalletCall& call) {
   const wallet::LeaseRequest wanted = TRY(parse_lease_body(call.network, call.request.body));
   const std::int64_t until = TRY(call.store.renew(call.wallet, wanted));
@@ -163,6 +169,14 @@ std::vector<WalletRoute> wallet_changes() {
        "Leased",
        lease,
        "LeaseCoins"},
+      {post,
+       "/leases/select",
+       "Choose coins worth an amount and lease them, as one; what the lock id holds counts. 409 if "
+       "there is not so much that may be spent",
+       {},
+       "SelectedCoins",
+       select,
+       "SelectCoins"},
       {post,
        "/leases/renew",
        "Lease on; 409 unless this lock id holds all of them now",

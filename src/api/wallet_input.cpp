@@ -41,15 +41,6 @@ Result<std::vector<T>> parse_list(std::string_view text, Parse parse) {
   return items;
 }
 
-Result<wallet::CoinOrder> parse_order(std::string_view text) {
-  using enum wallet::CoinOrder;
-  if (text == "oldest") return kOldest;
-  if (text == "newest") return kNewest;
-  if (text == "largest") return kLargest;
-  if (text == "smallest") return kSmallest;
-  return fail(Code::kInvalidInput, "order: expected oldest, newest, largest or smallest");
-}
-
 Result<> check_range(std::string_view name, const std::optional<std::uint64_t>& min,
                      const std::optional<std::uint64_t>& max) {
   if (min && max && *min > *max)
@@ -64,6 +55,19 @@ Result<Hash256> parse_hash(std::string_view what, std::string_view text) {
   if (!bytes || bytes->size() != Hash256::kSize)
     return fail(Code::kInvalidInput, "{}: expected 64 hex digits", what);
   return reversed(Hash256::from(bytes->data()));
+}
+
+Result<wallet::CoinOrder> parse_order(std::string_view text) {
+  using enum wallet::CoinOrder;
+  if (text == "oldest") return kOldest;
+  if (text == "newest") return kNewest;
+  if (text == "largest") return kLargest;
+  if (text == "smallest") return kSmallest;
+  return fail(Code::kInvalidInput, "order: expected oldest, newest, largest or smallest");
+}
+
+Result<std::uint64_t> parse_satoshi(std::string_view text) {
+  return parse_whole(text, 0, kMaxSatoshi);
 }
 
 Result<wallet::LockId> parse_lock_id(std::string_view text) {
@@ -154,7 +158,6 @@ Result<wallet::Scope> parse_scope(const chain::Network& network, const http::Fie
 
 Result<wallet::CoinQuery> parse_coin_query(const chain::Network& network,
                                            const http::Fields& query) {
-  const auto satoshi = [](std::string_view text) { return parse_whole(text, 0, kMaxSatoshi); };
   const auto depth = [](std::string_view text) { return parse_whole(text, 0, kMaxHeight); };
   wallet::CoinQuery coins;
   coins.page = TRY(parse_wallet_page(query));
@@ -163,8 +166,8 @@ Result<wallet::CoinQuery> parse_coin_query(const chain::Network& network,
   if (const auto text = http::find(query, "account")) coins.account = *text;
   if (const auto text = http::find(query, "address"))
     coins.script = TRY(parse_owner(network, *text));
-  TRY(take(query, "min_amount", coins.min_amount, satoshi));
-  TRY(take(query, "max_amount", coins.max_amount, satoshi));
+  TRY(take(query, "min_amount", coins.min_amount, parse_satoshi));
+  TRY(take(query, "max_amount", coins.max_amount, parse_satoshi));
   TRY(check_range("amount", coins.min_amount, coins.max_amount));
   TRY(take(query, "min_confirmations", coins.min_confirmations, depth));
   TRY(take(query, "max_confirmations", coins.max_confirmations, depth));

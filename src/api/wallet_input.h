@@ -17,6 +17,8 @@ inline constexpr std::uint64_t kMaxSatoshi = 2'100'000'000'000'000;  // all mone
 Result<Hash256> parse_hash(std::string_view what, std::string_view text);
 // 64 hex digits: 32 bytes that the holder chose.
 Result<wallet::LockId> parse_lock_id(std::string_view text);
+Result<wallet::CoinOrder> parse_order(std::string_view text);
+Result<std::uint64_t> parse_satoshi(std::string_view text);
 // A whole number and ms, s, m, h, d or w, as 10m or 90d; from 1 ms to a hundred years.
 Result<std::int64_t> parse_duration_ms(std::string_view text);
 // Hex in either case, with blanks and line ends around it.

@@ -258,6 +258,17 @@ std::string leased_json(std::size_t coins, const wallet::LockId& lock_id,
   return out.take();
 }
 
+std::string selected_json(const Network& network, const wallet::LockId& lock_id,
+                          const wallet::SelectedCoins& selected) {
+  JsonWriter out;
+  out.begin_object().field("lock_id", lock_id.hex());
+  amount(out, "amount", selected.amount);
+  out.field("expires_unix_ms", selected.expires_at_ms).key("coins").begin_array();
+  for (const wallet::Coin& coin : selected.coins) write_coin(out, network, coin);
+  out.end_array().end_object();
+  return out.take();
+}
+
 std::string released_json(std::uint64_t coins, const wallet::LockId& lock_id) {
   JsonWriter out;
   out.begin_object().field("lock_id", lock_id.hex()).field("coins", coins).end_object();

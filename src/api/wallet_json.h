@@ -35,6 +35,8 @@ std::string recorded_json(const wallet::Recorded& recorded);
 // `coins` of `lock_id` are leased until then.
 std::string leased_json(std::size_t coins, const wallet::LockId& lock_id,
                         std::int64_t expires_at_ms);
+std::string selected_json(const chain::Network& network, const wallet::LockId& lock_id,
+                          const wallet::SelectedCoins& selected);
 std::string released_json(std::uint64_t coins, const wallet::LockId& lock_id);
 std::string leases_json(const wallet::Page<wallet::LeasedCoin>& page);
 // `more`: there may be others that have expired.

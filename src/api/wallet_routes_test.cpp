@@ -63,6 +63,9 @@ TEST(WalletRoutes, EveryAnswerIsAsDeclared) {
   fits(wallets.get("/wallets/shop/coins").at("coins").at(0), "Coin");
   fits(wallets.post("/wallets/shop/leases/release", Wallets::coins_body(tx, kLock, "")),
        "Released");
+  fits(wallets.post("/wallets/shop/leases/select",
+                    fmt::format(R"({{"amount":"1","lock_id":"{}","duration_ms":1}})", kLock)),
+       "SelectedCoins");
   fits(wallets.post("/wallets/shop/prune", R"({"dry_run":true})"), "PrunedWallet");
   fits(wallets.get("/wallets-stats"), "WalletStats");
   for (const auto& [path, name] :
@@ -98,6 +101,19 @@ TEST(WalletRoutes, APaymentComesIsLeasedSpentAndPublished) {
                    .at("changed")
                    .as_bool());  // E3
   EXPECT_EQ(balance("spendable"), "150000");
+
+  // Coins that are chosen are leased; and it is refused if there is not so much.
+  const auto selection = [](const std::string& amount, const std::string& lock_id) {
+    return fmt::format(R"({{"amount":"{}","lock_id":"{}","duration_ms":60000}})", amount, lock_id);
+  };
+  (void)wallets.post("/wallets/shop/leases/select", selection("150001", kOtherLock), 409);
+  (void)wallets.post("/wallets/shop/leases/select", selection("-1", kOtherLock), 400);
+  const json::value selected =
+      wallets.post("/wallets/shop/leases/select", selection("100000", kOtherLock));
+  EXPECT_EQ(selected.at("amount").as_string(), "150000");
+  EXPECT_EQ(selected.at("coins").at(0).at("tx_hash").as_string(), tx);
+  (void)wallets.post("/wallets/shop/leases", Wallets::coins_body(tx), 409);
+  (void)wallets.post("/wallets/shop/leases/release", Wallets::coins_body(tx, kOtherLock, ""));
 
   // Whoever holds the lease may spend it; nobody else.
   (void)wallets.post("/wallets/shop/leases", Wallets::coins_body(tx));

@@ -99,6 +99,10 @@ void add_coins(RouteTable& table) {
   table.add_schema("LeasePage", page_of("leases", "Lease"));
   table.add_schema("Leased",
                    answer({{"lock_id", kHash}, {"coins", kWhole}, {"expires_unix_ms", kWhole}}));
+  table.add_schema("SelectedCoins", answer({{"lock_id", kHash},
+                                            {"amount", kAmount},
+                                            {"expires_unix_ms", kWhole},
+                                            {"coins", list_of(refer("Coin"))}}));
   table.add_schema("Released", answer({{"lock_id", kHash}, {"coins", kWhole}}));
   table.add_schema("CleanedLeases", answer({{"leases", kWhole}, {"more", kFlag}}));
 }
@@ -193,6 +197,14 @@ void add_requests(RouteTable& table) {
       object_of({{"tx_hash", kHash}, {"output_index", kWhole}}, {"tx_hash", "output_index"}, true);
   request("LeaseCoins", {{"coins", list_of(at)}, {"lock_id", kHash}, {"duration_ms", kWhole}},
           {"coins", "lock_id", "duration_ms"});
+  request("SelectCoins",
+          {{"amount", kAmount},
+           {"lock_id", kHash},
+           {"duration_ms", kWhole},
+           {"account", kText},
+           {"order", R"({"type":"string","enum":["oldest","newest","largest","smallest"]})"},
+           {"chain_pending", kFlag}},
+          {"amount", "lock_id", "duration_ms"});
   request("ReleaseCoins", {{"coins", list_of(at)}, {"all", kFlag}, {"lock_id", kHash}},
           {"lock_id"});
   request("Label",

@@ -76,6 +76,25 @@ void add_leases(CLI::App& wallet, Parsed& parsed) {
   take->add_option("--for", lease.duration, "how long: 30s, 10m, 2h, 1d")
       ->required()
       ->type_name("DURATION");
+  static WalletSelect select;
+  CLI::App* choose = add_wallet_command(
+      wallet, parsed, "select", "Choose coins worth an amount and lease them, as one",
+      "  coffer wallet select shop 150000 --lock-id HEX --for 10m\n"
+      "  coffer wallet select shop 150000 --lock-id HEX --for 10m --order oldest --json\n",
+      [](const Context& c) { return run_wallet_select(c, select); });
+  add_wallet_name(*choose, select.wallet);
+  choose->add_option("amount", select.amount, "satoshi; what the lock id holds already counts")
+      ->required();
+  choose->add_option("--lock-id", select.lock_id, "32 bytes of your choice, who holds them")
+      ->required()
+      ->type_name("HEX");
+  choose->add_option("--for", select.duration, "how long: 30s, 10m, 2h, 1d")
+      ->required()
+      ->type_name("DURATION");
+  choose->add_option("--order", select.order, "which first: largest (default), oldest …")
+      ->type_name("ORDER");
+  choose->add_option("--account", select.account, "only of this account")->type_name("NAME");
+  choose->add_flag("--chain-pending", select.chain_pending, "unconfirmed and pending ones as well");
   CLI::App* again =
       add_wallet_command(wallet, parsed, "renew", "Keep coins that are leased for longer",
                          "  coffer wallet renew shop TX#0 --lock-id HEX --for 10m\n",

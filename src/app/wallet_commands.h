@@ -67,6 +67,12 @@ struct WalletLease {
   bool all = false;  // of release: whatever the lock id holds
 };
 Result<> run_wallet_lease(const Context& context, const WalletLease& lease);
+struct WalletSelect {
+  std::string wallet, amount, lock_id, duration, order = "largest";
+  std::optional<std::string> account;
+  bool chain_pending = false;
+};
+Result<> run_wallet_select(const Context& context, const WalletSelect& select);
 Result<> run_wallet_release(const Context& context, const WalletLease& lease);
 Result<> run_wallet_clean_leases(const Context& context);
 struct WalletPrune {

@@ -113,6 +113,27 @@ Result<> run_wallet_lease(const Context& context, const WalletLease& lease) {
   return finish_output();
 }
 
+Result<> run_wallet_select(const Context& context, const WalletSelect& select) {
+  wallet::LeaseSelection wanted;
+  wanted.amount = TRY(typed(api::parse_satoshi(select.amount)));
+  wanted.lock_id = TRY(typed(api::parse_lock_id(select.lock_id)));
+  wanted.duration_ms = TRY(typed(api::parse_duration_ms(select.duration)));
+  wanted.order = TRY(typed(api::parse_order(select.order)));
+  wanted.account = select.account;
+  wanted.chain_pending = select.chain_pending;
+  const WalletSession session = TRY(WalletSession::open(context.config));
+  const wallet::WalletId wallet = TRY(session.find(select.wallet));
+  const wallet::SelectedCoins selected = TRY(session.store->select_and_lease(wallet, wanted));
+  if (context.json) {
+    print_line(api::selected_json(session.network, wanted.lock_id, selected));
+  } else {
+    print(cli::render_coins(session.network, {selected.coins, ""}));
+    print(fmt::format("{} BTC leased until {}\n", cli::btc_text(selected.amount),
+                      cli::time_text(selected.expires_at_ms)));
+  }
+  return finish_output();
+}
+
 Result<> run_wallet_release(const Context& context, const WalletLease& lease) {
   if (lease.all == !lease.coins.empty())
     return fail(Code::kUsage, "name the outputs to release, or give --all; not both");

@@ -43,6 +43,7 @@ Result<chain::Point> RpcSource::intersect(std::span<const chain::Point> points) 
   set_fetch(nullptr);
   met_ = false;
   ready_.clear();
+  before_.merge(known_);
   known_.clear();
   served_.clear();
   first_height_ = 0;
@@ -77,11 +78,11 @@ void RpcSource::note_served(const Hash256& hash, ByteView raw) {
     served_.pop_front();
     ++first_height_;
   }
-  if (known_.empty()) return;
+  if (known_.empty() && before_.empty()) return;
   // What is mined has not been dropped. A block that does not decode is the reader's to refuse.
   chain::Block block;
   if (!chain::decode_into(block, network_, raw, {.hash = true, .verify = false})) return;
-  for (const chain::Tx& tx : block.txs) known_.erase(tx.id);
+  for (const chain::Tx& tx : block.txs) known_.erase(tx.id), before_.erase(tx.id);
 }
 
 // Where the node's chain and ours part: the common part is a prefix, so a binary search finds it.
@@ -162,6 +163,8 @@ Result<> RpcSource::poll_mempool() {
     return {};
   }
   const std::unordered_set<Hash256, HashOfHash> now(ids.begin(), ids.end());
+  for (const Hash256& id : std::exchange(before_, {}))
+    if (!now.contains(id)) ready_.push_back(Dropped{id});
   for (auto it = known_.begin(); it != known_.end();) {
     const bool gone = !now.contains(*it);
     if (gone) ready_.push_back(Dropped{*it});

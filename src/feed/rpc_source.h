@@ -77,6 +77,8 @@ class RpcSource final : public Source {
   std::unique_ptr<RpcFetch> fetch_;
   std::deque<Step> ready_;                         // mempool news
   std::unordered_set<Hash256, HashOfHash> known_;  // mempool transactions told and not gone
+  // Those of before it was met again: told anew, or else gone.
+  std::unordered_set<Hash256, HashOfHash> before_;
   std::int64_t next_poll_steady_ms_ = 0;
   std::int64_t next_mempool_steady_ms_ = 0;
   std::atomic<std::uint64_t> tip_{0};

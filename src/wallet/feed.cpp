@@ -26,6 +26,14 @@ std::int64_t tip_height(const bus::Position& position) {
   return static_cast<std::int64_t>(position.height()) - 1;
 }
 
+Result<> forget_mempool(sql::Transaction& sql) {
+  TRY(write_alone(sql));
+  (void)TRY(sql.execute(
+      "UPDATE transactions SET in_mempool = $1 WHERE block_height IS NULL AND in_mempool",
+      {false}));
+  return {};
+}
+
 }  // namespace
 
 Feed::Feed(Store& store, FeedOptions options, bus::Position position)
@@ -34,10 +42,7 @@ Feed::Feed(Store& store, FeedOptions options, bus::Position position)
 Result<std::unique_ptr<Feed>> Feed::open(Store& store, FeedOptions options) {
   auto position =
       store.database().run_transaction([&](sql::Transaction& sql) -> Result<bus::Position> {
-        TRY(write_alone(sql));
-        (void)TRY(sql.execute(
-            "UPDATE transactions SET in_mempool = $1 WHERE block_height IS NULL AND in_mempool",
-            {false}));
+        TRY(forget_mempool(sql));
         return stored_position(sql);
       });
   if (!position) return fail(std::move(position).error());
@@ -85,10 +90,13 @@ Result<> Feed::on_block(const bus::BlockApplied& block) {
 }
 
 Result<> Feed::look_again() {
-  // By a write: a full disk, and a server that stands by, can be read.
+  // By a write: a full disk, and a server that stands by, can be read. What left the mempool
+  // meanwhile was not heard of; what is in it is told anew.
   const auto written = store_.database().run_transaction(
-      [](sql::Transaction& sql) {
-        return sql.execute("UPDATE sync_state SET tip_height = tip_height");
+      [](sql::Transaction& sql) -> Result<> {
+        TRY(forget_mempool(sql));
+        (void)TRY(sql.execute("UPDATE sync_state SET tip_height = tip_height"));
+        return {};
       },
       {.max_attempts = 1});
   if (!written) return fail(Error(written.error()));
