@@ -1,12 +1,10 @@
 #include "wallet/history_import.h"
 
-#include <stdlib.h>
-
 #include <fstream>
 
-#include "base/file.h"
 #include "crypto/sha256.h"
 #include "wallet/history_line.h"
+#include "wallet/history_scratch.h"
 #include "wallet/ledger_impl.h"
 #include "wallet/store_impl.h"
 
@@ -70,7 +68,7 @@ class HistoryImport {
     std::string text;
     while (TRY_IN(fmt::format("line {}", done_.lines + 1), reader.next(text))) {
       ++done_.lines;
-      if (done_.lines > 1 && done_.lines <= done_.resumed) continue;
+      if (has_header_ && done_.lines <= done_.resumed) continue;
       TRY_IN(fmt::format("line {}", done_.lines), add_line(text));
       if (waiting_.size() >= kLinesAtOnce) TRY(flush(done_.lines));
       if (options.progress && done_.lines % kLinesAtOnce == 0 && !options.progress(done_.lines)) {
@@ -78,7 +76,7 @@ class HistoryImport {
         return fail(Code::kCancelled, "stopped after line {}; the next run goes on", done_.lines);
       }
     }
-    if (done_.lines == 0) return fail(Code::kInvalidInput, "the file is empty");
+    if (!has_header_) return fail(Code::kInvalidInput, "the file is empty");
     TRY(flush(done_.lines));
     return done_;
   }
@@ -101,10 +99,11 @@ class HistoryImport {
   Result<> add_line(std::string_view text) {
     if (text.empty()) return {};
     HistoryLine line = TRY(parse_history_line(store_.network(), text));
-    if (std::holds_alternative<HistoryHeader>(line) != (done_.lines == 1))
+    if (std::holds_alternative<HistoryHeader>(line) == has_header_)
       return fail(
           Code::kInvalidInput,
           R"(the first line, and no other, is {{"coffer_history":1,"chain":…,"network":…}})");
+    has_header_ = true;
     if (auto* tx = std::get_if<HistoryTx>(&line)) {
       auto decoded = TRY(decode_tx(store_.network(), tx->raw));
       waiting_.push_back({done_.lines, std::move(*tx), std::move(decoded)});
@@ -124,7 +123,7 @@ class HistoryImport {
       const Imported made = TRY(store_.import_script(wallet_, script->script, script->options));
       done_.addresses += made.addresses;
     } else if (const auto* label = std::get_if<HistoryLabel>(&line)) {
-      TRY(store_.set_label(wallet_, label->kind, label->ref, label->label));
+      TRY(store_.set_label(wallet_, label->target.kind, label->target.ref, label->label));
       ++done_.labels;
     } else if (const auto* lease = std::get_if<HistoryLease>(&line)) {
       const auto leased = store_.lease(wallet_, lease->request);
@@ -167,6 +166,7 @@ class HistoryImport {
   const Hash256 digest_;
   HistoryImported done_;
   std::vector<Waiting> waiting_;
+  bool has_header_ = false;
 };
 
 Result<HistoryImported> import_history(Store& store, WalletId wallet, const fs::path& file,
@@ -175,22 +175,10 @@ Result<HistoryImported> import_history(Store& store, WalletId wallet, const fs::
   return HistoryImport(store, wallet, digest).run(file, options);
 }
 
-Result<HistoryImported> try_history(const chain::Network& network, const fs::path& file,
+Result<HistoryImported> try_history(const Store& store, WalletId wallet, const fs::path& file,
                                     const HistoryImportOptions& options) {
-  std::string dir = (fs::temp_directory_path() / "coffer-import-XXXXXX").string();
-  if (::mkdtemp(dir.data()) == nullptr) return fail(errno_error(errno, "cannot make " + dir));
-  const auto run = [&]() -> Result<HistoryImported> {
-    sql::DatabaseOptions database;
-    database.location = "sqlite:" + dir + "/wallet.db";
-    const auto opened = TRY(sql::Database::open(database));
-    const auto store = TRY(Store::open(*opened, network));
-    const WalletInfo wallet = TRY(store->create({"try"}));
-    return import_history(*store, wallet.id, file, options);
-  };
-  auto done = run();
-  std::error_code ignored;
-  fs::remove_all(dir, ignored);
-  return done;
+  const auto scratch = TRY(ScratchWallet::copy(store, wallet));
+  return import_history(scratch->store(), scratch->wallet(), file, options);
 }
 
 }  // namespace coffer::wallet
