@@ -86,6 +86,7 @@ class HistoryImport {
     std::uint64_t line = 0;
     HistoryTx tx;
     std::unique_ptr<chain::Block> decoded;
+    bool is_overtaken = false;  // known, and not valid any more
   };
 
   Result<std::uint64_t> lines_done_before() {
@@ -106,7 +107,7 @@ class HistoryImport {
     has_header_ = true;
     if (auto* tx = std::get_if<HistoryTx>(&line)) {
       auto decoded = TRY(decode_tx(store_.network(), tx->raw));
-      waiting_.push_back({done_.lines, std::move(*tx), std::move(decoded)});
+      waiting_.push_back({done_.lines, std::move(*tx), std::move(decoded), false});
       return {};
     }
     TRY(flush(done_.lines - 1));  // the order of the lines is kept
@@ -135,30 +136,50 @@ class HistoryImport {
 
   // All that wait, and how far the file is done then, in one transaction.
   Result<> flush(std::uint64_t lines_done) {
-    std::uint64_t changed = 0;
-    auto done = store_.database().run_transaction(
-        [&](sql::Transaction& sql) -> Result<> {
-          changed = 0;
-          TRY(share_writing(sql));
-          for (const Waiting& one : waiting_) {
-            const Recorded recorded =
-                TRY_IN(fmt::format("line {}", one.line),
-                       store_.record_in(sql, wallet_, *one.decoded, one.tx.options));
-            changed += recorded.changed ? 1 : 0;
-          }
-          (void)TRY(
-              sql.execute("INSERT INTO history_imports (wallet_id, file_digest, lines_done)"
-                          " VALUES ($1, $2, $3) ON CONFLICT (wallet_id, file_digest) DO UPDATE"
-                          " SET lines_done = excluded.lines_done",
-                          {wallet_, digest_, lines_done}));
-          return {};
-        },
-        kWrite);
-    if (!done) return done;
-    done_.transactions += changed;
-    done_.unchanged += waiting_.size() - changed;
-    waiting_.clear();
+    for (;;) {
+      std::uint64_t changed = 0;
+      Waiting* refused = nullptr;
+      auto done = store_.database().run_transaction(
+          [&](sql::Transaction& sql) -> Result<> {
+            changed = 0;
+            refused = nullptr;
+            TRY(share_writing(sql));
+            for (Waiting& one : waiting_) {
+              if (one.is_overtaken) continue;
+              const auto recorded = store_.record_in(sql, wallet_, *one.decoded, one.tx.options);
+              if (!recorded) refused = &one;
+              changed += TRY_IN(fmt::format("line {}", one.line), recorded).changed ? 1 : 0;
+            }
+            return save(sql, lines_done);
+          },
+          kWrite);
+      if (!done) {
+        if (!refused || done.error().code != Code::kConflict || !TRY(is_known(*refused)))
+          return done;
+        // A line after it, read before, has taken its place: it comes again and changes nothing.
+        refused->is_overtaken = true;
+        continue;
+      }
+      done_.transactions += changed;
+      done_.unchanged += waiting_.size() - changed;
+      waiting_.clear();
+      return {};
+    }
+  }
+  Result<> save(sql::Transaction& sql, std::uint64_t lines_done) {
+    (void)TRY(
+        sql.execute("INSERT INTO history_imports (wallet_id, file_digest, lines_done)"
+                    " VALUES ($1, $2, $3) ON CONFLICT (wallet_id, file_digest) DO UPDATE"
+                    " SET lines_done = excluded.lines_done",
+                    {wallet_, digest_, lines_done}));
     return {};
+  }
+  Result<bool> is_known(const Waiting& one) {
+    auto connection = TRY(store_.database().acquire());
+    const auto known = TRY(connection.value<std::int64_t>(
+        "SELECT id FROM transactions WHERE wallet_id = $1 AND tx_hash = $2",
+        {wallet_, one.decoded->txs.front().id}));
+    return known.has_value();
   }
 
   Store& store_;

@@ -174,6 +174,12 @@ TEST_F(HistoryImport, ARivalBeforeAConfirmedOneFailsAndOneAfterItIsRefused) {
   ASSERT_TRUE(store_->import_script(wallet_, kScript, {}));
   ASSERT_TRUE(import_history(*store_, wallet_, file({kHeader, rival(1) + "}", rival(2) + block})));
   EXPECT_EQ(store_->balance(wallet_)->coins, 1u);
+  // The same in a file that begins anew.
+  const auto again = import_history(*store_, wallet_,
+                                    file({kHeader, rival(1) + "}", rival(2) + block, tx_line(1)}));
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->unchanged, 2u);
+  EXPECT_EQ(again->transactions, 1u);
   expect_refused({kHeader, rival(2) + block, rival(3) + "}"}, "line 3");
 }
 
