@@ -2,46 +2,12 @@
 // out while blocks come in (W12).
 #include <thread>
 
-#include "wallet/descriptor_test_util.h"
 #include "wallet/descriptor_text.h"
-#include "wallet_story.h"
+#include "wallet_addresses_story.h"
 
 namespace coffer::wallet::test {
 namespace {
 
-class Addresses : public Story {
- protected:
-  const std::string kBoth = "wpkh(" + kTestnetKey + "/<0;1>/*)";
-  const std::string kReceive = "wpkh(" + kTestnetKey + "/0/*)";
-  const std::string kCombo = "combo(" + kTestnetKey + "/0/*)";
-
-  void SetUp() override {
-    Story::SetUp();
-    if (engine_ != nullptr) carol_ = make_wallet("carol", {});
-  }
-  void import(const std::string& text, std::optional<WalletId> wallet = {}) {
-    ok(store().import_descriptor(wallet.value_or(carol_), text, {}));
-  }
-  // A script of a descriptor: of its branch, at an index, and of several the n-th.
-  Bytes at(const std::string& text, std::uint32_t index, std::size_t branch = 0,
-           std::size_t nth = 0) {
-    const auto parsed = parse_descriptors(network(), text);
-    return (*parsed)[branch].derive(index).value()[nth];
-  }
-  MadeTx pay(const std::vector<Bytes>& scripts) {
-    std::vector<Pay> pays;
-    for (const Bytes& to : scripts) pays.push_back({to, 10});
-    return make_tx({foreign(1'000'000 + ++nonce_)}, std::move(pays), nonce_);
-  }
-  DescriptorInfo info(std::size_t nth = 0) { return store().descriptors(carol_)->at(nth); }
-  AddressInfo next_address(bool internal = false) {
-    const auto given = store().new_address(carol_, "default", internal);
-    ok(given);
-    return given.value_or(AddressInfo{});
-  }
-
-  WalletId carol_;
-};
 COFFER_ON_BOTH_ENGINES(Addresses);
 
 TEST_P(Addresses, GapMovesOnWithAPaymentToTheLastWatchedIndex) {
@@ -118,19 +84,6 @@ TEST_P(Addresses, ComboWatchesEveryKindAndShowsTheNewest) {
   EXPECT_EQ(given.script, at(kReceive, 4));
 }
 
-TEST_P(Addresses, OfTwoDescriptorsWithCommonScriptsAreGivenOutOnce) {
-  import(kReceive);
-  EXPECT_EQ(next_address().script, at(kReceive, 0));
-  import(kCombo);  // its p2wpkh are the first one's
-  const AddressInfo given = next_address();
-  EXPECT_FALSE(given.text.empty());
-  EXPECT_EQ(given.type, "p2sh");
-  // One all of whose scripts another has is passed over.
-  import("wpkh(" + kTestnetKey + "/0/*)#" +
-         descriptor_checksum("wpkh(" + kTestnetKey + "/0/*)").value());
-  EXPECT_EQ(store().descriptors(carol_)->size(), 2u);
-}
-
 TEST_P(Addresses, AnAddressThatWasImportedByItselfMovesTheGapOfItsDescriptor) {
   watch(carol_, at(kReceive, 19));
   const MadeTx early = pay({at(kReceive, 19)});
@@ -189,36 +142,6 @@ TEST_P(Addresses, ImportAgainChangesNothing_E3) {
   other.account = "other";
   EXPECT_EQ(code(store().import_descriptor(carol_, kReceive, other)), Code::kConflict);
   EXPECT_EQ(everything(), before);
-}
-
-TEST_P(Addresses, CoreExportGoesOnWhereCoreStands) {
-  const auto line = [](const std::string& body) {
-    return body + "#" + descriptor_checksum(body).value();
-  };
-  const std::string json = fmt::format(
-      R"json({{"wallet_name": "savings", "descriptors": [
-        {{"desc": "{}", "timestamp": 1, "active": true, "internal": false, "range": [0, 99],
-          "next": 17, "next_index": 17}},
-        {{"desc": "{}", "timestamp": 1, "active": true, "internal": true, "range": [0, 9],
-          "next": 4, "next_index": 4}},
-        {{"desc": "{}", "timestamp": 1, "active": false}}]}})json",
-      line(kReceive), line("wpkh(" + kTestnetKey + "/1/*)"), line("pkh(" + kPlain + ")"));
-  auto core = parse_core_export(network(), json);
-  ok(core);
-  const auto imported = store().import_core(carol_, *core);
-  ok(imported);
-  EXPECT_EQ(imported->descriptors, 3u);
-  EXPECT_EQ(imported->addresses, 100u + 24u + 1u);
-  EXPECT_EQ(next_address(false).index, 17u);
-  EXPECT_EQ(next_address(true).index, 4u);
-  mine({pay({at("pkh(" + kPlain + ")", 0), at(kReceive, 99)})});
-  EXPECT_EQ(balance(carol_).confirmed, 20u);
-  // All of it or nothing.
-  core->descriptors[1].range = CoreDescriptor::Range{0, 0x7ffffffe};
-  const std::string before = everything();
-  const WalletId dave = make_wallet("dave", {});
-  EXPECT_EQ(code(store().import_core(dave, *core)), Code::kTooLarge);
-  EXPECT_EQ(number("SELECT count(*) FROM addresses WHERE wallet_id = $1", {dave}), 0);
 }
 
 TEST_P(Addresses, OneDescriptorInTwoWalletsMovesBothGaps) {

@@ -297,7 +297,7 @@ TEST_F(WalletCommands, TransactionsAndLeasesThatAreWrongChangeNothing) {
   const std::string coin = tx + "#0";
   usage({"lease", "shop", coin, "--lock-id", "aa", "--for", "10m"}, "lock_id");
   usage({"lease", "shop", coin, "--lock-id", kLock, "--for", "soon"}, "duration");
-  usage({"select", "shop", "1.5", "--lock-id", kLock, "--for", "1m"}, "1.5");
+  usage({"select", "shop", "1.5", "--lock-id", kLock, "--for", "1m"}, "whole number");
   usage({"select", "shop", "1", "--lock-id", kLock, "--for", "1m", "--order", "any"}, "order");
   refused({"select", "shop", "1", "--lock-id", kLock, "--for", "1m", "--account", "none"}, "none");
   usage({"lease", "shop", coin, "--lock-id", kLock, "--for", "400d"}, "year");

@@ -269,9 +269,11 @@ class Plans : public Cost {
     if (line.starts_with("SCAN "))
       return line != "SCAN CONSTANT ROW" && line != "SCAN d" && line != "SCAN y" &&
              line != "SCAN sync_state" && line != "SCAN pruned_summary";
-    return line.ends_with("(wallet_id=?)") && !is_of_pages(line) &&
-           line.find("SEARCH l USING") == std::string::npos &&
-           line.find("SEARCH utxo_leases") == std::string::npos;
+    const auto is_of = [&](std::string_view table) {
+      return line.starts_with(fmt::format("SEARCH {} USING", table));
+    };
+    return line.ends_with("(wallet_id=?)") && !is_of_pages(line) && !is_of("l") &&
+           !is_of("utxo_leases") && !is_of("d") && !is_of("descriptors") && !is_of("accounts");
   }
   static bool walks_in_postgres(const std::vector<std::string>& lines, std::size_t at) {
     const std::string& line = lines[at];

@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <fstream>
 
 #include "base/random.h"
 #include "sql/test_engines.h"
 #include "wallet/descriptor_test_util.h"
+#include "wallet/history_import.h"
 #include "wallet_dump.h"
 #include "wallet_world.h"
 
@@ -16,7 +18,8 @@ namespace {
 
 constexpr std::uint32_t kPayments = 60;
 constexpr std::uint32_t kIndexes = 150;
-constexpr std::uint64_t kMostStatements = 200;  // that a process lives to see
+constexpr std::uint32_t kLines = 60;            // of payments in the history of another program
+constexpr std::uint64_t kMostStatements = 300;  // that a process lives to see
 
 class WalletKills : public testing::TestWithParam<sql::test::Engine> {
  protected:
@@ -28,6 +31,7 @@ class WalletKills : public testing::TestWithParam<sql::test::Engine> {
 
   // A database with a wallet: every payment is spent, far below the tip.
   void make_database() {
+    write_history();
     auto* server = sql::test::PostgresServer::shared();
     static int number = 0;
     location_ = GetParam() == sql::test::Engine::kSqlite
@@ -59,12 +63,34 @@ class WalletKills : public testing::TestWithParam<sql::test::Engine> {
     return std::make_unique<WalletEngine>("kills", options, store_options);
   }
   // All that takes steps.
-  static Result<> work(Store& store, WalletId wallet) {
+  Result<> work(Store& store, WalletId wallet) const {
     ImportOptions import;
     import.watch_to = kIndexes;
     (void)TRY(store.import_descriptor(wallet, "wpkh(" + kTestnetKey + "/0/*)", import));
     (void)TRY(store.prune(wallet, {}));
+    (void)TRY(import_history(store, wallet, history_file()));
     return {};
+  }
+  std::filesystem::path history_file() const { return dir_.path() / "history.jsonl"; }
+  // A label ends a commit, and so do many transactions; every payment but the last is spent by the
+  // line after it, and every tenth by a rival before that.
+  void write_history() const {
+    std::ofstream out(history_file());
+    out << R"({"coffer_history":1,"chain":"bitcoin","network":"regtest"})" << "\n"
+        << R"({"script":")" << to_hex(script(2)) << "\"}\n";
+    const auto line = [&](const MadeTx& made, const std::string& more = "") {
+      out << R"({"tx":")" << to_hex(made.raw) << "\"" << more << "}\n";
+    };
+    for (std::uint32_t i = 0; i < kLines; ++i) {
+      const MadeTx paid = make_tx({foreign(10'000 + i)}, {{script(2), 500}}, i);
+      line(paid);
+      if (i % 10 == 0)
+        line(make_tx({{paid.id, 0}}, {{script(2), 300}}, i), R"(,"status":"pending")");
+      if (i + 1 < kLines) line(make_tx({{paid.id, 0}}, {{script(9), 400}}, i));
+      if (i % 7 == 0)
+        out << R"({"label":"payment )" << i << R"(","kind":"tx","ref":")"
+            << chain::display(chain::Family::kBitcoin, paid.id) << "\"}\n";
+    }
   }
   // In a process of its own, which hears its statements.
   pid_t start(Hear hear) const {
@@ -89,10 +115,13 @@ class WalletKills : public testing::TestWithParam<sql::test::Engine> {
         "SELECT transactions, coins, received, spent FROM pruned_summary");
     EXPECT_TRUE(sums) << sums.error().message;
     const auto pruned = sums->value_or(std::tuple(0, 0, 0, 0));
+    const auto labels = connection->value<std::int64_t>("SELECT count(*) FROM labels");
+    EXPECT_TRUE(labels) << labels.error().message;
     return dump_tables(engine->database()) +
-           fmt::format("{} addresses, derived to {}, next {}; pruned {} {} {} {}", stats.addresses,
-                       info.derived_to, info.next_index, std::get<0>(pruned), std::get<1>(pruned),
-                       std::get<2>(pruned), std::get<3>(pruned));
+           fmt::format("{} labels, {} addresses, derived to {}, next {}; pruned {} {} {} {}",
+                       labels->value_or(0), stats.addresses, info.derived_to, info.next_index,
+                       std::get<0>(pruned), std::get<1>(pruned), std::get<2>(pruned),
+                       std::get<3>(pruned));
   }
   static int end_of(pid_t child) {
     int status = 0;
@@ -104,7 +133,12 @@ class WalletKills : public testing::TestWithParam<sql::test::Engine> {
     EXPECT_EQ(end_of(start({})), 0);
     const auto engine = open();
     EXPECT_EQ(engine->store().stats()->pruned, 2 * kPayments);
-    EXPECT_EQ(engine->store().stats()->addresses, 1 + kIndexes);
+    EXPECT_EQ(engine->store().stats()->addresses, 2 + kIndexes);
+    EXPECT_EQ(engine->store().balance(wallet_)->unconfirmed, 500u);
+    EXPECT_EQ(engine->store()
+                  .transaction(wallet_, make_tx({foreign(10'000)}, {{script(2), 500}}).id)
+                  ->entry.label,
+              "payment 0");
     return state();
   }
 

@@ -109,23 +109,6 @@ Result<Bytes> parse_script(std::string_view text) {
   return script;
 }
 
-Result<LabelTarget> parse_label_target(const chain::Network& network, std::string_view kind,
-                                       std::string_view ref) {
-  if (kind == "tx") {
-    const Hash256 tx = TRY(parse_hash("transaction", ref));
-    return LabelTarget{"tx", hash_text(tx)};
-  }
-  if (kind == "address") {
-    const Bytes script = TRY_IN("address", chain::parse_address(network, ref));
-    return LabelTarget{"address", chain::address_text(network, script).value_or(to_hex(script))};
-  }
-  if (kind == "output") {
-    const chain::Outpoint at = TRY(parse_outpoint(network, ref));
-    return LabelTarget{"output", fmt::format("{}:{}", hash_text(at.tx), at.index)};
-  }
-  return fail(Code::kInvalidInput, "kind: '{}' has no labels; tx, address and output have", kind);
-}
-
 Result<> check_known(const http::Fields& query, std::span<const std::string> known) {
   for (auto field = query.begin(); field != query.end(); ++field) {
     if (std::ranges::find(known, field->name) == known.end())

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "http/message.h"
+#include "wallet/labels.h"
 #include "wallet/store.h"
 
 namespace coffer::api {
@@ -26,12 +27,8 @@ Result<Bytes> parse_raw_tx(std::string_view text);
 // 1 to 10,000 bytes in hex.
 Result<Bytes> parse_script(std::string_view text);
 
-// What a label is for, in the one form in which it is kept: a txid, an address, or TXID:INDEX.
-struct LabelTarget {
-  std::string kind, ref;
-};
-Result<LabelTarget> parse_label_target(const chain::Network& network, std::string_view kind,
-                                       std::string_view ref);
+using wallet::LabelTarget;
+using wallet::parse_label_target;
 
 // A parameter that is not among `known`, or is there twice, is an error that names it: a
 // misspelled filter would show too much.

@@ -14,7 +14,7 @@ TEST(WalletRoutes, NothingIsAnsweredWithoutTheToken) {
   ASSERT_TRUE(ensure_read_token(wallets.fixture.dir.path()));
   wallets.serve().post("/wallets", R"({"name":"shop"})", 201);
   const auto routes = all_routes(wallets.openapi);
-  EXPECT_EQ(routes.size(), 27u);
+  EXPECT_EQ(routes.size(), 28u);
   for (const auto& [method, path] : routes) {
     const http::Response open = wallets.fixture.call(method, "/api/v1" + path);
     EXPECT_EQ(open.status, 401) << path;

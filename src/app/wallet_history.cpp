@@ -154,7 +154,7 @@ Result<> run_wallet_import_history(const Context& context, const WalletHistory& 
     return true;
   };
   if (history.dry_run) {
-    const auto tried = TRY(wallet::try_history(session.network, history.file, options));
+    const auto tried = TRY(wallet::try_history(*session.store, wallet, history.file, options));
     progress.finish();
     return print_history(context, tried, true);
   }

@@ -32,8 +32,12 @@ TEST(WalletPruning, PartsAreAddedUpAndTheStubsCountedOnce) {
   confirm(payment, 1);
   for (std::uint32_t i = 0; i < 3; ++i)
     confirm(test_tx({{test_txid(payment), i}}, {{5 + i, theirs}}), 2 + i);
-  ASSERT_TRUE(database->run_transaction(
-      [](sql::Transaction& sql) { return sql.script("UPDATE sync_state SET tip_height = 1000"); }));
+  // Long ago, and by the word of the chain.
+  ASSERT_TRUE(database->run_transaction([](sql::Transaction& sql) {
+    return sql.script(
+        "UPDATE sync_state SET tip_height = 1000;"
+        "UPDATE transactions SET is_told = 0");
+  }));
   wallet::PruneOptions prune;
   prune.limit = 1;
   const auto done = prune_all(*store, shop, prune);

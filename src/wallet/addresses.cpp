@@ -1,5 +1,6 @@
 // Giving out addresses, and lists of what a wallet watches.
 #include "chain/address.h"
+#include "chain/script.h"
 #include "wallet/addresses_impl.h"
 #include "wallet/labels.h"
 #include "wallet/ledger_impl.h"
@@ -33,6 +34,47 @@ constexpr std::string_view kAddressQuery =
 
 constexpr std::uint32_t kMaxPassedOver = 10'000;
 
+// The descriptor that an account gives out from: the newest one.
+Result<std::optional<DescriptorRow>> giving_out(sql::Transaction& sql, WalletId wallet,
+                                                std::uint64_t account, bool internal) {
+  sql::Rows rows = TRY(sql.query(
+      "SELECT d.id, d.account_id, d.branch, d.descriptor, d.next_index, d.derived_to, w.gap_limit"
+      " FROM descriptors d JOIN wallets w ON w.id = d.wallet_id WHERE d.wallet_id = $1"
+      " AND d.account_id = $2 AND d.branch = $3 AND d.is_ranged = $4 ORDER BY d.id DESC LIMIT 1",
+      {wallet, account, internal ? 1 : 0, true}));
+  if (!TRY(rows.next())) return std::nullopt;
+  return read_descriptor(rows);
+}
+
+struct Fresh {
+  WatchedScript row;
+  Bytes script;
+};
+// What can be given out of a descriptor's scripts at an index, which may belong to another
+// descriptor for the same purpose: nothing if one of them is in use. combo has several; the newest
+// kind is the one to show.
+Result<std::optional<Fresh>> fresh_at(sql::Transaction& sql, WalletId wallet,
+                                      const DescriptorRow& descriptor,
+                                      const std::vector<Bytes>& scripts) {
+  const auto rank = [](const Bytes& script) {
+    switch (chain::output_type(script)) {
+      case chain::OutputType::kP2wpkh: return 0;
+      case chain::OutputType::kP2sh: return 1;
+      case chain::OutputType::kP2pkh: return 2;
+      default: return 3;
+    }
+  };
+  std::optional<Fresh> best;
+  for (const Bytes& script : scripts) {
+    const auto found = TRY(find_script(sql, wallet, script));
+    if (!found) continue;
+    if (found->in_use) return std::nullopt;
+    if (found->account_id != descriptor.account_id || found->branch != descriptor.branch) continue;
+    if (!best || rank(script) < rank(best->script)) best = Fresh{*found, script};
+  }
+  return best;
+}
+
 }  // namespace
 
 Result<AddressInfo> Store::new_address(WalletId wallet, std::string_view account, bool internal) {
@@ -40,36 +82,31 @@ Result<AddressInfo> Store::new_address(WalletId wallet, std::string_view account
     TRY(share_writing(sql));
     TRY(Ledger(sql, wallet).lock());
     const std::uint64_t account_row = TRY(require_account(sql, wallet, account));
-    const auto descriptor = TRY(sql.one<std::uint64_t, std::uint32_t>(
-        "SELECT id, next_index FROM descriptors WHERE wallet_id = $1 AND account_id = $2"
-        " AND branch = $3 AND is_ranged = $4 ORDER BY id DESC LIMIT 1",
-        {wallet, account_row, internal ? 1 : 0, true}));
-    if (!descriptor)
+    auto row = TRY(giving_out(sql, wallet, account_row, internal));
+    if (!row)
       return fail(Code::kNotFound,
                   "account {} has no ranged descriptor for {} addresses; import one first", account,
                   internal ? "change" : "receiving");
-    const auto [id, first] = *descriptor;
-    // What belongs to this wallet by another descriptor is passed over.
+    const Descriptor descriptor = TRY(parse_descriptor(network_, row->text));
+    const std::uint32_t first = row->next_index;
     for (std::uint32_t index = first; index < kMaxIndex && index - first < kMaxPassedOver;
          ++index) {
-      (void)TRY(use_index(sql, network_, wallet, id, index));
-      (void)TRY(
-          sql.execute("UPDATE addresses SET given_out_at = coffer_now() WHERE wallet_id = $1"
-                      " AND descriptor_id = $2 AND address_index = $3",
-                      {wallet, id, index}));
-      // combo has several scripts; the newest kind that is its own is the one to show.
-      sql::Rows rows = TRY(sql.query(std::string(kAddressQuery) +
-                                         "WHERE a.wallet_id = $1 AND a.descriptor_id = $2"
-                                         " AND a.address_index = $3 ORDER BY CASE a.script_type"
-                                         " WHEN 'p2wpkh' THEN 0 WHEN 'p2sh' THEN 1"
-                                         " WHEN 'p2pkh' THEN 2 ELSE 3 END, a.id LIMIT 1",
-                                     {wallet, id, index}));
+      if (index >= row->derived_to)
+        (void)TRY(
+            derive_to(sql, network_, wallet, *row, std::min(index + 1 + row->gap, kMaxIndex)));
+      const std::vector<Bytes> scripts = TRY(descriptor.derive(index));
+      const auto fresh = TRY(fresh_at(sql, wallet, *row, scripts));
+      if (!fresh) continue;
+      (void)TRY(set_in_use(sql, network_, wallet, fresh->row, fresh->script));
+      sql::Rows rows =
+          TRY(sql.query(std::string(kAddressQuery) + "WHERE a.wallet_id = $1 AND a.id = $2",
+                        {wallet, fresh->row.id}));
       if (!TRY(rows.next())) continue;
       AddressInfo made = TRY(read_address(network_, rows));
       TRY(add_labels(sql, network_, wallet, {&made, 1}));
       return made;
     }
-    return fail(Code::kTooLarge, "the descriptor has no more addresses of its own");
+    return fail(Code::kTooLarge, "the descriptor has no more addresses that are free");
   });
 }
 

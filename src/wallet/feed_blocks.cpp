@@ -39,7 +39,8 @@ Result<std::vector<Feed::Hit>> Feed::owners(sql::Transaction& sql, const TxView&
       }
     }
     for (const Used& use : used)
-      if (TRY(use_index(sql, store_.network(), use.wallet, use.descriptor, use.index)))
+      if (TRY(use_script(sql, store_.network(), use.wallet, use.descriptor, use.index,
+                         output.address)))
         extended = true;
   }
   for (const chain::Input& input : view.inputs()) {

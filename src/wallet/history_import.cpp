@@ -1,12 +1,10 @@
 #include "wallet/history_import.h"
 
-#include <stdlib.h>
-
 #include <fstream>
 
-#include "base/file.h"
 #include "crypto/sha256.h"
 #include "wallet/history_line.h"
+#include "wallet/history_scratch.h"
 #include "wallet/ledger_impl.h"
 #include "wallet/store_impl.h"
 
@@ -70,7 +68,7 @@ class HistoryImport {
     std::string text;
     while (TRY_IN(fmt::format("line {}", done_.lines + 1), reader.next(text))) {
       ++done_.lines;
-      if (done_.lines > 1 && done_.lines <= done_.resumed) continue;
+      if (has_header_ && done_.lines <= done_.resumed) continue;
       TRY_IN(fmt::format("line {}", done_.lines), add_line(text));
       if (waiting_.size() >= kLinesAtOnce) TRY(flush(done_.lines));
       if (options.progress && done_.lines % kLinesAtOnce == 0 && !options.progress(done_.lines)) {
@@ -78,7 +76,7 @@ class HistoryImport {
         return fail(Code::kCancelled, "stopped after line {}; the next run goes on", done_.lines);
       }
     }
-    if (done_.lines == 0) return fail(Code::kInvalidInput, "the file is empty");
+    if (!has_header_) return fail(Code::kInvalidInput, "the file is empty");
     TRY(flush(done_.lines));
     return done_;
   }
@@ -88,6 +86,7 @@ class HistoryImport {
     std::uint64_t line = 0;
     HistoryTx tx;
     std::unique_ptr<chain::Block> decoded;
+    bool is_overtaken = false;  // known, and not valid any more
   };
 
   Result<std::uint64_t> lines_done_before() {
@@ -101,13 +100,14 @@ class HistoryImport {
   Result<> add_line(std::string_view text) {
     if (text.empty()) return {};
     HistoryLine line = TRY(parse_history_line(store_.network(), text));
-    if (std::holds_alternative<HistoryHeader>(line) != (done_.lines == 1))
+    if (std::holds_alternative<HistoryHeader>(line) == has_header_)
       return fail(
           Code::kInvalidInput,
           R"(the first line, and no other, is {{"coffer_history":1,"chain":…,"network":…}})");
+    has_header_ = true;
     if (auto* tx = std::get_if<HistoryTx>(&line)) {
       auto decoded = TRY(decode_tx(store_.network(), tx->raw));
-      waiting_.push_back({done_.lines, std::move(*tx), std::move(decoded)});
+      waiting_.push_back({done_.lines, std::move(*tx), std::move(decoded), false});
       return {};
     }
     TRY(flush(done_.lines - 1));  // the order of the lines is kept
@@ -124,7 +124,7 @@ class HistoryImport {
       const Imported made = TRY(store_.import_script(wallet_, script->script, script->options));
       done_.addresses += made.addresses;
     } else if (const auto* label = std::get_if<HistoryLabel>(&line)) {
-      TRY(store_.set_label(wallet_, label->kind, label->ref, label->label));
+      TRY(store_.set_label(wallet_, label->target.kind, label->target.ref, label->label));
       ++done_.labels;
     } else if (const auto* lease = std::get_if<HistoryLease>(&line)) {
       const auto leased = store_.lease(wallet_, lease->request);
@@ -136,30 +136,50 @@ class HistoryImport {
 
   // All that wait, and how far the file is done then, in one transaction.
   Result<> flush(std::uint64_t lines_done) {
-    std::uint64_t changed = 0;
-    auto done = store_.database().run_transaction(
-        [&](sql::Transaction& sql) -> Result<> {
-          changed = 0;
-          TRY(share_writing(sql));
-          for (const Waiting& one : waiting_) {
-            const Recorded recorded =
-                TRY_IN(fmt::format("line {}", one.line),
-                       store_.record_in(sql, wallet_, *one.decoded, one.tx.options));
-            changed += recorded.changed ? 1 : 0;
-          }
-          (void)TRY(
-              sql.execute("INSERT INTO history_imports (wallet_id, file_digest, lines_done)"
-                          " VALUES ($1, $2, $3) ON CONFLICT (wallet_id, file_digest) DO UPDATE"
-                          " SET lines_done = excluded.lines_done",
-                          {wallet_, digest_, lines_done}));
-          return {};
-        },
-        kWrite);
-    if (!done) return done;
-    done_.transactions += changed;
-    done_.unchanged += waiting_.size() - changed;
-    waiting_.clear();
+    for (;;) {
+      std::uint64_t changed = 0;
+      Waiting* refused = nullptr;
+      auto done = store_.database().run_transaction(
+          [&](sql::Transaction& sql) -> Result<> {
+            changed = 0;
+            refused = nullptr;
+            TRY(share_writing(sql));
+            for (Waiting& one : waiting_) {
+              if (one.is_overtaken) continue;
+              const auto recorded = store_.record_in(sql, wallet_, *one.decoded, one.tx.options);
+              if (!recorded) refused = &one;
+              changed += TRY_IN(fmt::format("line {}", one.line), recorded).changed ? 1 : 0;
+            }
+            return save(sql, lines_done);
+          },
+          kWrite);
+      if (!done) {
+        if (!refused || done.error().code != Code::kConflict || !TRY(is_known(*refused)))
+          return done;
+        // A line after it, read before, has taken its place: it comes again and changes nothing.
+        refused->is_overtaken = true;
+        continue;
+      }
+      done_.transactions += changed;
+      done_.unchanged += waiting_.size() - changed;
+      waiting_.clear();
+      return {};
+    }
+  }
+  Result<> save(sql::Transaction& sql, std::uint64_t lines_done) {
+    (void)TRY(
+        sql.execute("INSERT INTO history_imports (wallet_id, file_digest, lines_done)"
+                    " VALUES ($1, $2, $3) ON CONFLICT (wallet_id, file_digest) DO UPDATE"
+                    " SET lines_done = excluded.lines_done",
+                    {wallet_, digest_, lines_done}));
     return {};
+  }
+  Result<bool> is_known(const Waiting& one) {
+    auto connection = TRY(store_.database().acquire());
+    const auto known = TRY(connection.value<std::int64_t>(
+        "SELECT id FROM transactions WHERE wallet_id = $1 AND tx_hash = $2",
+        {wallet_, one.decoded->txs.front().id}));
+    return known.has_value();
   }
 
   Store& store_;
@@ -167,6 +187,7 @@ class HistoryImport {
   const Hash256 digest_;
   HistoryImported done_;
   std::vector<Waiting> waiting_;
+  bool has_header_ = false;
 };
 
 Result<HistoryImported> import_history(Store& store, WalletId wallet, const fs::path& file,
@@ -175,22 +196,10 @@ Result<HistoryImported> import_history(Store& store, WalletId wallet, const fs::
   return HistoryImport(store, wallet, digest).run(file, options);
 }
 
-Result<HistoryImported> try_history(const chain::Network& network, const fs::path& file,
+Result<HistoryImported> try_history(const Store& store, WalletId wallet, const fs::path& file,
                                     const HistoryImportOptions& options) {
-  std::string dir = (fs::temp_directory_path() / "coffer-import-XXXXXX").string();
-  if (::mkdtemp(dir.data()) == nullptr) return fail(errno_error(errno, "cannot make " + dir));
-  const auto run = [&]() -> Result<HistoryImported> {
-    sql::DatabaseOptions database;
-    database.location = "sqlite:" + dir + "/wallet.db";
-    const auto opened = TRY(sql::Database::open(database));
-    const auto store = TRY(Store::open(*opened, network));
-    const WalletInfo wallet = TRY(store->create({"try"}));
-    return import_history(*store, wallet.id, file, options);
-  };
-  auto done = run();
-  std::error_code ignored;
-  fs::remove_all(dir, ignored);
-  return done;
+  const auto scratch = TRY(ScratchWallet::copy(store, wallet));
+  return import_history(scratch->store(), scratch->wallet(), file, options);
 }
 
 }  // namespace coffer::wallet

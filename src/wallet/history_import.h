@@ -30,9 +30,10 @@ Result<HistoryImported> import_history(Store& store, WalletId wallet,
                                        const std::filesystem::path& file,
                                        const HistoryImportOptions& options = {});
 
-// The same into a new database that is thrown away: tells what would be, and whether every line can
-// be read. What the wallet has already is not there.
-Result<HistoryImported> try_history(const chain::Network& network,
+// The same into a new database that is thrown away, for a wallet that watches what this one does:
+// tells what would be, and whether every line would be taken. The wallet's transactions, leases and
+// labels are not there.
+Result<HistoryImported> try_history(const Store& store, WalletId wallet,
                                     const std::filesystem::path& file,
                                     const HistoryImportOptions& options = {});
 

@@ -107,11 +107,80 @@ TEST_F(HistoryImport, AgainChangesNothingAndGoesOnWhereItStopped) {
 }
 
 TEST_F(HistoryImport, ADryRunChangesNothing) {
-  const auto tried = try_history(kNetwork, file({kHeader, script_line(), tx_line(1)}));
+  const auto tried = try_history(*store_, wallet_, file({kHeader, script_line(), tx_line(1)}));
   ASSERT_TRUE(tried) << tried.error().message;
   EXPECT_EQ(tried->transactions, 1u);
   EXPECT_EQ(store_->balance(wallet_)->coins, 0u);
-  EXPECT_FALSE(try_history(kNetwork, file({kHeader, tx_line(1)})));
+  EXPECT_FALSE(try_history(*store_, wallet_, file({kHeader, tx_line(1)})));
+}
+
+TEST_F(HistoryImport, ADryRunKnowsWhatTheWalletWatches) {
+  ImportOptions far;
+  far.account = "shop";
+  far.watch_to = 30;
+  const std::string receive = "wpkh(" + kTestnetKey + "/0/*)";
+  ASSERT_TRUE(store_->import_descriptor(wallet_, receive, far));
+  ASSERT_TRUE(store_->import_script(wallet_, kScript, {}));
+  const Bytes last = parse_descriptor(kNetwork, receive)->derive(29).value()[0];
+  const std::string paid_last =
+      R"({"tx":")" + to_hex(test_tx({foreign_outpoint(9)}, {{1'000, last}}, 9)) + R"("})";
+  const auto good = file({kHeader, tx_line(1), paid_last});
+  const auto tried = try_history(*store_, wallet_, good);
+  ASSERT_TRUE(tried) << tried.error().message;
+  EXPECT_EQ(tried->transactions, 2u);
+  EXPECT_EQ(store_->stats()->transactions, 0u);
+  // What the wallet would refuse is refused.
+  const auto elsewhere = file({kHeader, R"({"descriptor":")" + receive + R"(","account":"b"})"});
+  const auto refused = try_history(*store_, wallet_, elsewhere);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kConflict);
+  EXPECT_FALSE(import_history(*store_, wallet_, elsewhere));
+}
+
+TEST_F(HistoryImport, TheHeaderIsTheFirstLineThatIsNotEmpty) {
+  ASSERT_TRUE(store_->import_script(wallet_, kScript, {}));
+  expect_refused({"", tx_line(1)}, "line 2");
+  expect_refused({"", "", script_line()}, "line 3");
+  expect_refused({"", R"({"coffer_history":1,"chain":"bitcoin","network":"mainnet"})"}, "mainnet");
+  expect_refused({"", ""}, "empty");
+  const auto path = file({"", kHeader, tx_line(1), "", tx_line(2)});
+  ASSERT_TRUE(import_history(*store_, wallet_, path));
+  const auto again = import_history(*store_, wallet_, path);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->resumed, 5u);
+  expect_refused({"", kHeader, kHeader}, "line 3");
+}
+
+TEST_F(HistoryImport, LabelsAreCheckedAndHaveOneForm) {
+  const std::string id(64, 'A'), lower(64, 'a');
+  const auto label = [](const std::string& kind, const std::string& ref) {
+    return R"({"label":"x","kind":")" + kind + R"(","ref":")" + ref + R"("})";
+  };
+  expect_refused({kHeader, label("tx", "nonsense")}, "line 2: transaction: expected 64 hex digits");
+  expect_refused({kHeader, label("output", id)}, "an output is TX#INDEX");
+  expect_refused({kHeader, label("output", id + "#x")}, "output index");
+  expect_refused({kHeader, label("address", "1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2")}, "address");
+  ASSERT_TRUE(import_history(*store_, wallet_, file({kHeader, label("output", id + "#07")})));
+  auto connection = database_->acquire();
+  ASSERT_TRUE(connection);
+  EXPECT_EQ(connection->value<std::string>("SELECT ref FROM labels").value(), lower + ":7");
+}
+
+TEST_F(HistoryImport, ARivalBeforeAConfirmedOneFailsAndOneAfterItIsRefused) {
+  const auto rival = [](std::uint8_t nonce) {
+    return R"({"tx":")" + to_hex(test_tx({foreign_outpoint(5)}, {{1'000, kScript}}, nonce)) + "\"";
+  };
+  const std::string block = R"(,"height":7,"block":")" + std::string(64, '1') + R"("})";
+  ASSERT_TRUE(store_->import_script(wallet_, kScript, {}));
+  ASSERT_TRUE(import_history(*store_, wallet_, file({kHeader, rival(1) + "}", rival(2) + block})));
+  EXPECT_EQ(store_->balance(wallet_)->coins, 1u);
+  // The same in a file that begins anew.
+  const auto again = import_history(*store_, wallet_,
+                                    file({kHeader, rival(1) + "}", rival(2) + block, tx_line(1)}));
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->unchanged, 2u);
+  EXPECT_EQ(again->transactions, 1u);
+  expect_refused({kHeader, rival(2) + block, rival(3) + "}"}, "line 3");
 }
 
 TEST_F(HistoryImport, WhatIsWrongIsNamedWithItsLine) {

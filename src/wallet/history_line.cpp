@@ -159,8 +159,9 @@ Result<HistoryLine> parse_fields(const chain::Network& network, Fields& fields) 
   if (fields.has("label")) {
     HistoryLabel line;
     line.label = TRY(fields.needed("label"));
-    line.kind = TRY(fields.needed("kind"));
-    line.ref = TRY(fields.needed("ref"));
+    const std::string kind = TRY(fields.needed("kind"));
+    const std::string ref = TRY(fields.needed("ref"));
+    line.target = TRY(parse_label_target(network, kind, ref));
     return line;
   }
   return fail(

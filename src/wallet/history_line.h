@@ -1,6 +1,7 @@
 // One line of a history file.
 #pragma once
 
+#include "wallet/labels.h"
 #include "wallet/store.h"
 
 namespace coffer::wallet {
@@ -19,7 +20,8 @@ struct HistoryScript {
   ImportOptions options;
 };
 struct HistoryLabel {
-  std::string kind, ref, label;
+  LabelTarget target;
+  std::string label;
 };
 struct HistoryLease {
   LeaseRequest request;

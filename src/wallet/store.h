@@ -191,13 +191,16 @@ class Store {
   // Watches the scripts of a descriptor, the first gap_limit of a ranged one. Known ones change
   // nothing. "<0;1>" makes the first receiving and the second change. Coins of blocks that the
   // wallet has passed are found by a rescan. Errors: kInvalidInput; kConflict if another account
-  // has it.
+  // has it, or it is there for another purpose; kTooLarge.
   Result<Imported> import_descriptor(WalletId wallet, std::string_view text,
                                      const ImportOptions& options);
+  // One that is known is not given out from now on. Errors: the same.
   Result<Imported> import_script(WalletId wallet, ByteView script, const ImportOptions& options);
+  // An inactive one gives out addresses only if the wallet has no other.
   Result<Imported> import_core(WalletId wallet, const CoreExport& core);
 
-  // The next address of an account that was not given out, committed before it is returned (W12).
+  // The next address of the account's newest ranged descriptor that is not in use, committed before
+  // it is returned (W12).
   // Errors: kNotFound if the account has no ranged descriptor for it; kTooLarge after the last.
   Result<AddressInfo> new_address(WalletId wallet, std::string_view account, bool internal);
   Result<Page<AddressInfo>> addresses(WalletId wallet, const PageOptions& page) const;

@@ -67,7 +67,7 @@ struct AddressInfo {
   std::string text;  // the address; empty where a script has none
   Bytes script;
   std::string type;                     // "p2wpkh"
-  std::optional<std::uint32_t> branch;  // 0 receiving, 1 change; nothing for a single one
+  std::optional<std::uint32_t> branch;  // 0 receiving, 1 change; single ones: 1 or nothing
   std::optional<std::uint32_t> index;
   bool given_out = false;
   bool used = false;  // some transaction pays to it

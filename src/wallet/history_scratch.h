@@ -1,0 +1,31 @@
+// A database that is thrown away, with what a wallet watches: for trying a history.
+#pragma once
+
+#include <filesystem>
+
+#include "wallet/store.h"
+
+namespace coffer::wallet {
+
+class ScratchWallet {
+ public:
+  // Copies the accounts, descriptors and addresses of a wallet, as one snapshot. Cost: its
+  // addresses. Errors: those of sql::Session; kUnavailable if there is no place for it.
+  static Result<std::unique_ptr<ScratchWallet>> copy(const Store& store, WalletId wallet);
+  ~ScratchWallet();
+
+  Store& store() { return *store_; }
+  WalletId wallet() const { return wallet_; }
+
+ private:
+  ScratchWallet() = default;
+  Result<> open(const chain::Network& network, const WalletInfo& original);
+  Result<> copy_rows(const Store& from, WalletId wallet);
+
+  std::filesystem::path dir_;
+  std::unique_ptr<sql::Database> database_;
+  std::unique_ptr<Store> store_;
+  WalletId wallet_;
+};
+
+}  // namespace coffer::wallet
