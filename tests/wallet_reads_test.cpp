@@ -280,6 +280,17 @@ TEST_P(Reads, HistoryIsNewestFirst_UnconfirmedBeforeBlocks_AcrossPages) {
   EXPECT_EQ(history({}, 3), "h g f e d c b a");
 }
 
+// A person who says that something is in a block need not know where in it.
+TEST_P(Reads, HistoryKeepsApartWhatStandsAtOnePlaceOfABlock) {
+  mine({named("a", incoming())});
+  RecordOptions somewhere;
+  somewhere.block = BlockRef{0, chain_[0]->hash, 0, 7};
+  for (const std::string name : {"b", "c", "d", "e"})
+    ok(record(named(name, incoming()), somewhere));
+  mine({named("f", incoming())});
+  for (const std::size_t size : {1u, 2u, 3u, 100u}) EXPECT_EQ(history({}, size), "f e d c b a");
+}
+
 TEST_P(Reads, AHistoryThatLookedAtEnoughIsShort_AndItsCursorGoesOn) {
   std::vector<BulkTx> many = {{named("failed", incoming()), TxStatus::kFailed}};
   for (int i = 0; i < 13'000; ++i) many.push_back({incoming(1, 99)});

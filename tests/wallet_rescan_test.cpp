@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 #include <chrono>
 #include <fstream>
+#include <memory>
 #include <set>
 #include <thread>
 
@@ -38,15 +39,16 @@ class WalletRescan : public testing::Test {
     std::uint64_t count = 0, value = 0;
     std::set<std::string> outpoints;
   };
-  // Only of some scripts, if given.
-  Unspent unspent(const std::set<std::string>& only = {}) const {
+  // Only of some scripts, if given, and of blocks from a height on.
+  Unspent unspent(const std::set<std::string>& only = {}, std::uint64_t from = 0) const {
     Unspent found;
     std::istringstream lines(text({"utxo", "dump"}));
     for (std::string line; std::getline(lines, line);) {
       std::vector<std::string> fields;
       std::istringstream parts(line);
       for (std::string field; std::getline(parts, field, '|');) fields.push_back(field);
-      if (fields.size() < 3 || (!only.empty() && !only.contains(fields[2]))) continue;
+      if (fields.size() < 4 || (!only.empty() && !only.contains(fields[2]))) continue;
+      if (std::stoull(fields[3]) < from) continue;
       ++found.count;
       found.value += std::stoull(fields[1]);
       found.scripts.insert(fields[2]);
@@ -54,8 +56,8 @@ class WalletRescan : public testing::Test {
     }
     return found;
   }
-  void make_wallet(const std::set<std::string>& scripts) const {
-    (void)text({"wallet", "create", "all"});
+  void make_wallet(const std::set<std::string>& scripts, std::uint64_t birthday = 0) const {
+    (void)text({"wallet", "create", "all", "--birthday", std::to_string(birthday)});
     std::vector<std::string> import = {"wallet", "import", "script", "all"};
     import.insert(import.end(), scripts.begin(), scripts.end());
     (void)text(import);
@@ -65,6 +67,54 @@ class WalletRescan : public testing::Test {
     EXPECT_EQ(balance.at("total").as_string(), std::to_string(expected.value));
     EXPECT_EQ(balance.at("coins").to_number<std::uint64_t>(), expected.count);
     EXPECT_NE(text({"wallet", "verify"}).find("fits together"), std::string::npos);
+  }
+
+  // The coins in these states whose transaction is in a block.
+  std::set<std::string> mined(const std::string& states) const {
+    std::set<std::string> found;
+    std::string cursor;
+    do {
+      std::vector<std::string> ask = {"wallet", "coins",   "all", "--count",
+                                      "1000",   "--state", states};
+      if (!cursor.empty()) ask.insert(ask.end(), {"--cursor", cursor});
+      const json::value page = as_json(ask);
+      for (const json::value& coin : page.at("coins").as_array())
+        if (!coin.at("height").is_null())
+          found.insert(std::string(coin.at("tx_hash").as_string()) + ":" +
+                       std::to_string(coin.at("output_index").to_number<int>()));
+      cursor =
+          page.at("next_cursor").is_null() ? "" : std::string(page.at("next_cursor").as_string());
+    } while (!cursor.empty());
+    return found;
+  }
+  // A daemon on a chain that stands still.
+  std::unique_ptr<test::Process> daemon() const {
+    auto started = std::make_unique<test::Process>(std::vector<std::string>{
+        test::coffer(), "serve", "--data", data(), "--devnet-block-interval-ms", "3600000",
+        "--http-listen", "127.0.0.1:" + std::to_string(test::free_port())});
+    EXPECT_TRUE(started->wait_for_output("http://")) << started->err();
+    return started;
+  }
+  // The next block of the rescan that is under way.
+  std::optional<std::uint64_t> rescan_next() const {
+    const json::value wallet = as_json({"wallet", "list"}).at("wallets").at(0);
+    if (wallet.at("rescan_next").is_null()) return {};
+    return wallet.at("rescan_next").to_number<std::uint64_t>();
+  }
+  // Another process's work can only be looked at now and then.
+  template <typename Condition>
+  static bool eventually(Condition condition) {
+    for (int i = 0; i < 1'200; ++i) {
+      if (condition()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    return false;
+  }
+  static void stop(test::Process& daemon) {
+    daemon.kill(SIGTERM);
+    const auto end = daemon.wait();
+    ASSERT_TRUE(end);
+    EXPECT_EQ(end->exit_code, 0) << end->err;
   }
 
   TempDir dir_;
@@ -104,24 +154,6 @@ class WalletWithoutHeaders : public WalletRescan {
     ASSERT_FALSE(fs::is_empty(kept));
     fs::remove_all(data());
     fs::rename(kept, data());
-  }
-  // The coins in these states whose transaction is in a block.
-  std::set<std::string> mined(const std::string& states) const {
-    std::set<std::string> found;
-    std::string cursor;
-    do {
-      std::vector<std::string> ask = {"wallet", "coins",   "all", "--count",
-                                      "1000",   "--state", states};
-      if (!cursor.empty()) ask.insert(ask.end(), {"--cursor", cursor});
-      const json::value page = as_json(ask);
-      for (const json::value& coin : page.at("coins").as_array())
-        if (!coin.at("height").is_null())
-          found.insert(std::string(coin.at("tx_hash").as_string()) + ":" +
-                       std::to_string(coin.at("output_index").to_number<int>()));
-      cursor =
-          page.at("next_cursor").is_null() ? "" : std::string(page.at("next_cursor").as_string());
-    } while (!cursor.empty());
-    return found;
   }
   // Of what is unspent on the chain the wallet lacks nothing, but the mempool may have spent some.
   void expect_same_chain(const Unspent& expected) const {
@@ -165,10 +197,7 @@ TEST_F(WalletRescan, IsDoneByTheRunningDaemon) {
   (void)text({"sync", "--to", "150"});
   const Unspent all = unspent();
   make_wallet(all.scripts);
-  test::Process daemon({test::coffer(), "serve", "--data", data(), "--devnet-block-interval-ms",
-                        "3600000", "--http-listen",
-                        "127.0.0.1:" + std::to_string(test::free_port())});
-  ASSERT_TRUE(daemon.wait_for_output("http://")) << daemon.err();
+  const auto running = daemon();
   // A name is a name: nothing else is asked of the daemon.
   for (const char* name : {"all/prune?", "all/prune#", "../wallets/all/prune?x="})
     test::expect_refusal(run({"wallet", "rescan", name, "--data", data()}), 1, "no wallet");
@@ -177,21 +206,82 @@ TEST_F(WalletRescan, IsDoneByTheRunningDaemon) {
     EXPECT_EQ(line.find("prune"), std::string::npos) << line;
   const json::value asked = as_json({"wallet", "rescan", "all"});
   EXPECT_EQ(asked.at("name").as_string(), "all");
-  // Another process's work can only be looked at now and then.
-  json::value wallet;
-  for (int i = 0; i < 600; ++i) {
-    wallet = as_json({"wallet", "list"}).at("wallets").at(0);
-    if (wallet.at("rescan_next").is_null()) break;
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  }
-  EXPECT_TRUE(wallet.at("rescan_next").is_null()) << daemon.err();
+  EXPECT_TRUE(eventually([&] { return !rescan_next(); })) << running->err();
   EXPECT_GE(as_json({"wallet", "balance", "all"}).at("coins").to_number<std::uint64_t>(), 1u);
-  daemon.kill(SIGTERM);
-  const auto end = daemon.wait();
-  ASSERT_TRUE(end);
-  EXPECT_EQ(end->exit_code, 0) << end->err;
+  ASSERT_NO_FATAL_FAILURE(stop(*running));
   // Nothing is left to be found.
   EXPECT_EQ(as_json({"wallet", "rescan", "all"}).at("changed").to_number<std::uint64_t>(), 0u);
+}
+
+TEST_F(WalletRescan, BeginsAtTheBirthday_OrWhereOneSays) {
+  (void)text({"sync", "--to", "150"});
+  const Unspent all = unspent(), young = unspent({}, 100), younger = unspent({}, 130);
+  ASSERT_GT(all.count, young.count);
+  ASSERT_GT(young.count, younger.count);
+  ASSERT_GT(younger.count, 0u);
+  make_wallet(all.scripts, 100);
+  const json::value wallet = as_json({"wallet", "list"}).at("wallets").at(0);
+  EXPECT_EQ(wallet.at("birthday_height").to_number<int>(), 100);
+  const json::value late = as_json({"wallet", "rescan", "all", "--from", "130"});
+  EXPECT_EQ(late.at("blocks").to_number<int>(), 21);
+  expect_balance(younger);
+  const json::value since_birth = as_json({"wallet", "rescan", "all"});
+  EXPECT_EQ(since_birth.at("blocks").to_number<int>(), 51);
+  expect_balance(young);
+  // Somebody remembers older coins.
+  EXPECT_EQ(as_json({"wallet", "rescan", "all", "--from", "0"}).at("blocks").to_number<int>(), 151);
+  expect_balance(all);
+}
+
+TEST_F(WalletRescan, TheDaemonBeginsAtTheBirthday) {
+  (void)text({"sync", "--to", "150"});
+  const Unspent all = unspent(), young = unspent({}, 100);
+  make_wallet(all.scripts, 100);
+  const auto running = daemon();
+  const json::value asked = as_json({"wallet", "rescan", "all"});
+  EXPECT_EQ(asked.at("rescan_next").to_number<int>(), 100);
+  EXPECT_TRUE(eventually([&] { return !rescan_next(); })) << running->err();
+  ASSERT_NO_FATAL_FAILURE(stop(*running));
+  // What the mempool paid or spent meanwhile is beside it.
+  EXPECT_EQ(as_json({"wallet", "rescan", "all"}).at("changed").to_number<int>(), 0);
+  EXPECT_GE(as_json({"wallet", "balance", "all"}).at("coins").to_number<std::uint64_t>(), 1u);
+  const json::value coins = as_json({"wallet", "coins", "all", "--order", "oldest", "--state",
+                                     "confirmed,immature,spent", "--count", "1000"});
+  ASSERT_FALSE(coins.at("coins").as_array().empty());
+  for (const json::value& coin : coins.at("coins").as_array())
+    EXPECT_TRUE(coin.at("height").is_null() || coin.at("height").to_number<int>() >= 100) << coin;
+}
+
+// It saves how far it is now and then, so that a crash costs a part of it only.
+TEST_F(WalletRescan, GoesOnAfterTheDaemonWasKilled) {
+  (void)text({"sync", "--to", "1100"});
+  const Unspent all = unspent();
+  make_wallet(all.scripts, 7);
+  auto running = daemon();
+  (void)as_json({"wallet", "rescan", "all"});
+  std::optional<std::uint64_t> reached;
+  ASSERT_TRUE(eventually([&] {
+    reached = rescan_next();
+    return !reached || *reached > 7;
+  })) << running->err();
+  running->kill(SIGKILL);
+  (void)running->wait();
+  const std::uint64_t left = rescan_next().value_or(1'101);  // or it was faster than the kill
+  EXPECT_GE(left, reached.value_or(1'101));
+  EXPECT_NE(text({"wallet", "verify"}).find("fits together"), std::string::npos);
+
+  running = daemon();
+  EXPECT_TRUE(eventually([&] {
+    const auto next = rescan_next();
+    EXPECT_GE(next.value_or(left), left);  // not from the beginning
+    return !next;
+  })) << running->err();
+  ASSERT_NO_FATAL_FAILURE(stop(*running));
+  EXPECT_EQ(as_json({"wallet", "rescan", "all"}).at("changed").to_number<int>(), 0);
+  EXPECT_NE(text({"wallet", "verify"}).find("fits together"), std::string::npos);
+  const Unspent since = unspent({}, 7);
+  std::set<std::string> found = mined("confirmed,immature,spent,locked");
+  for (const std::string& coin : since.outpoints) EXPECT_TRUE(found.contains(coin)) << coin;
 }
 
 TEST_F(WalletRescan, AHistoryOfAnotherProgramComesInWithAWayBack) {

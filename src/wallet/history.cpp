@@ -25,9 +25,8 @@ constexpr std::string_view kColumns =
     "   AND r.replacement_tx_id = t.id),"
     " EXISTS (SELECT 1 FROM tx_replacements r WHERE r.wallet_id = t.wallet_id"
     "   AND r.replaced_tx_id = t.id)";
-constexpr std::string_view kTables =
-    " FROM transactions t CROSS JOIN sync_state y"
-    " LEFT JOIN blocks b ON b.block_height = t.block_height";
+constexpr std::string_view kMore =
+    " CROSS JOIN sync_state y LEFT JOIN blocks b ON b.block_height = t.block_height";
 
 struct Read {
   HistoryEntry entry;
@@ -173,10 +172,22 @@ class Walk {
       where += " AND t.id < $2";
       params.emplace_back(after->id);
     }
-    where += confirmed ? " ORDER BY t.block_height DESC, t.block_index DESC, t.id DESC"
-                       : " ORDER BY t.id DESC";
-    sql::Rows rows = TRY(
-        sql_.query(fmt::format("SELECT {}{}{} LIMIT {}", kColumns, kTables, where, limit), params));
+    const std::string order = confirmed
+                                  ? " ORDER BY t.block_height DESC, t.block_index DESC, t.id DESC"
+                                  : " ORDER BY t.id DESC";
+    std::string from = "transactions t";
+    if (confirmed && sql_.dialect() == sql::Dialect::kPostgres) {
+      // The id is not in its index, and it would sort the whole history by it: so it takes what is
+      // at one place of a block together, and these few are sorted.
+      from = fmt::format(
+          "(SELECT * FROM transactions t{} ORDER BY t.block_height DESC, t.block_index DESC"
+          " FETCH FIRST {} ROWS WITH TIES) t",
+          where, limit);
+      where.clear();
+    }
+    sql::Rows rows = TRY(sql_.query(
+        fmt::format("SELECT {} FROM {}{}{}{} LIMIT {}", kColumns, from, kMore, where, order, limit),
+        params));
     std::vector<Read> read;
     while (TRY(rows.next())) read.push_back(TRY(read_entry(rows)));
     return read;
@@ -222,8 +233,9 @@ Result<TxDetail> Store::transaction(WalletId wallet, const Hash256& tx) const {
         TxDetail detail;
         {
           sql::Rows rows =
-              TRY(sql.query(fmt::format("SELECT {}{} WHERE t.wallet_id = $1 AND t.tx_hash = $2",
-                                        kColumns, kTables),
+              TRY(sql.query(fmt::format("SELECT {} FROM transactions t{} WHERE t.wallet_id = $1"
+                                        " AND t.tx_hash = $2",
+                                        kColumns, kMore),
                             {wallet, tx}));
           if (!TRY(rows.next()))
             return fail(Code::kNotFound, "this wallet has no transaction {}", shown(tx));
