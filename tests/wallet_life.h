@@ -32,7 +32,11 @@ struct Met {
 class Life {
  public:
   Life(std::uint64_t seed, ManualClock& clock)
-      : looks_back_(seed % 10 == 0), rng_(seed), look_(seed), clock_(clock) {
+      : looks_back_(seed % 10 == 0),
+        ask_every_(seed <= 500 ? 4 : 16),
+        rng_(seed),
+        look_(seed),
+        clock_(clock) {
     for (std::size_t w = 0; w < kWallets; ++w) {
       models_[w].prune_window = 3;
       models_[w].now = clock_.unix_ms();
@@ -135,10 +139,10 @@ class Life {
     for (std::size_t e = 1; e < engines_.size(); ++e)
       ASSERT_EQ(dump_tables(engines_[e]->database()), dump_tables(engines_[0]->database()))
           << engines_[e]->name() << ", and " << engines_[0]->name();
-    const std::size_t asked = ask_all || look_.one_in(4) ? engines_.size() : 1;
+    const std::size_t asked = ask_all || look_.one_in(ask_every_) ? engines_.size() : 1;
     for (std::size_t w = 0; w < kWallets; ++w) {
       DumpOptions options;
-      options.page = look_.one_in(8) ? look_.between(1, 8) : 500;
+      options.page = look_.one_in(2 * ask_every_) ? look_.between(1, 8) : 500;
       options.order = static_cast<CoinOrder>(look_.below(4));
       std::vector<Bytes> scripts(models_[w].scripts.begin(), models_[w].scripts.end());
       if (look_.one_in(3)) options.script = scripts[look_.below(scripts.size())];
@@ -336,6 +340,7 @@ class Life {
   };
 
   const bool looks_back_;
+  const std::uint64_t ask_every_;  // steps: of long campaigns most time goes into asking
   Rng rng_;
   Rng look_;  // how it is looked at
   ManualClock& clock_;
