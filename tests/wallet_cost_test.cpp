@@ -321,11 +321,8 @@ class Plans : public Cost {
     if (line.starts_with("SCAN "))
       return line != "SCAN CONSTANT ROW" && line != "SCAN d" && line != "SCAN y" &&
              line != "SCAN sync_state" && line != "SCAN pruned_summary";
-    const auto is_of = [&](std::string_view table) {
-      return line.starts_with(fmt::format("SEARCH {} USING", table));
-    };
-    return line.ends_with("(wallet_id=?)") && !is_of_pages(line) && !is_of("l") &&
-           !is_of("utxo_leases") && !is_of("d") && !is_of("descriptors") && !is_of("accounts");
+    const bool is_few = is_of_few(line) || line.starts_with("SEARCH l ");
+    return line.ends_with("(wallet_id=?)") && !is_few && !line.starts_with("SEARCH d ");
   }
   static bool walks_in_postgres(const std::vector<std::string>& lines, std::size_t at) {
     const std::string& line = lines[at];
@@ -333,14 +330,15 @@ class Plans : public Cost {
          {"transactions", "tx_inputs", "tx_raw", "utxos", "addresses", "pruned_transactions"})
       if (line.find(fmt::format("Seq Scan on {} ", table)) != std::string::npos) return true;
     if (line.find("Index Cond: (wallet_id = $1)") == std::string::npos || at == 0) return false;
-    return !is_of_pages(lines[at - 1]) && lines[at - 1].find("leases") == std::string::npos &&
-           lines[at - 1].find("accounts") == std::string::npos &&
-           lines[at - 1].find("descriptors") == std::string::npos;
+    return !is_of_few(lines[at - 1]);
   }
-  static bool is_of_pages(const std::string& line) {
-    return line.find("idx_utxos_unspent") != std::string::npos ||
-           line.find("idx_transactions_unconfirmed") != std::string::npos ||
-           line.find("idx_transactions_by_block") != std::string::npos;
+  // Pages, and what a wallet has few of.
+  static bool is_of_few(const std::string& line) {
+    for (const std::string_view few :
+         {"idx_utxos_unspent", "idx_transactions_unconfirmed", "idx_transactions_by_block",
+          "leases", "accounts", "descriptors"})
+      if (line.find(few) != std::string::npos) return true;
+    return false;
   }
 
   static inline const std::string kKey =
@@ -359,15 +357,13 @@ TEST_P(Plans, TheLargestPageIsReadWithItsLabelsInAFewStatements) {
   HistoryQuery query;
   query.page.count = kMaxPage;
   std::map<std::string, int> labels;
-  std::size_t entries = 0;
   do {
     const auto page = store().history(alice_, query);
     ok(page);
     for (const HistoryEntry& entry : page->items) ++labels[entry.label];
-    entries += page->items.size();
     query.page.cursor = page->cursor;
   } while (!query.page.cursor.empty());
-  EXPECT_GT(entries, kMaxPage);
+  EXPECT_GT(labels[""], static_cast<int>(kMaxPage) - 2);
   EXPECT_EQ(labels["the first"], 1);
   EXPECT_EQ(labels["the last"], 1);
   EXPECT_EQ(labels.size(), 3u);
@@ -388,12 +384,11 @@ TEST_P(Plans, W9_NoStatementOfDailyLifeWalksThroughAWallet) {
   World& world = make_world(500, 500);
   world.heard.clear();
   live(world.txs);
-  const std::set<std::string> heard = world.heard;
-  EXPECT_GT(heard.size(), 60u);
-  for (const std::string& text : heard) {
+  EXPECT_GT(world.heard.size(), 60u);
+  for (const std::string& text : std::set<std::string>(world.heard)) {
     const auto begins = [&](std::string_view word) { return text.starts_with(word); };
-    if (begins("SELECT pg_") || begins("ANALYZE")) continue;
-    if (begins("SAVEPOINT") || begins("RELEASE") || begins("ROLLBACK TO")) continue;
+    if (begins("SELECT pg_") || begins("ANALYZE") || begins("SAVEPOINT")) continue;
+    if (begins("RELEASE") || begins("ROLLBACK TO")) continue;
     const std::vector<std::string> lines = plan(text);
     for (std::size_t i = 0; i < lines.size(); ++i)
       EXPECT_FALSE(is_sqlite() ? walks_in_sqlite(lines, i) : walks_in_postgres(lines, i))
