@@ -88,6 +88,16 @@ TEST_P(WalletFixture, Version3) {
   EXPECT_EQ(balance.locked, 0u);
 }
 
+TEST_P(WalletFixture, Version4) {
+  ASSERT_NO_FATAL_FAILURE(open("v4", 7));
+  EXPECT_EQ(store_->balance(shop_)->confirmed, 163'000u);
+  auto connection = db().acquire();
+  ASSERT_TRUE(connection) << connection.error().message;
+  const auto fixed = connection->value<std::int64_t>("SELECT fixed_height FROM pruned_summary");
+  ASSERT_TRUE(fixed) << fixed.error().message;
+  EXPECT_EQ(fixed->value_or(0), 104);
+}
+
 INSTANTIATE_TEST_SUITE_P(Every, WalletFixture,
                          testing::Values(sql::test::Engine::kSqlite, sql::test::Engine::kPostgres),
                          sql::test::engine_name);
