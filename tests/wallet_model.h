@@ -63,9 +63,11 @@ class ModelWallet {
   Answer publish(const Hash256& id);
   Answer cancel(const Hash256& id);
   Answer lease(const std::vector<chain::Outpoint>& coins, const LockId& lock, std::int64_t for_ms);
-  // What the coins must be worth, smallest first; which of several with one amount is not said.
-  // Nothing if there is not enough.
-  std::optional<std::vector<std::uint64_t>> select(const LeaseSelection& selection) const;
+  struct Selection {
+    std::vector<chain::Outpoint> coins;  // in the order of outpoints; none if there is not enough
+    bool is_clear = true;                // false: which of several with one amount is not said
+  };
+  Selection select(const LeaseSelection& selection) const;
   Answer renew(const std::vector<chain::Outpoint>& coins, const LockId& lock, std::int64_t for_ms);
   Answer release(const std::vector<chain::Outpoint>& coins, const LockId& lock);
   void clean_leases();

@@ -1,6 +1,4 @@
 // The model of leases, of pruning, and of what is found after it.
-#include <numeric>
-
 #include "wallet_model.h"
 
 namespace coffer::wallet::test {
@@ -22,28 +20,32 @@ ModelWallet::Answer ModelWallet::lease(const std::vector<chain::Outpoint>& coins
   return {};
 }
 
-std::optional<std::vector<std::uint64_t>> ModelWallet::select(
-    const LeaseSelection& selection) const {
-  std::vector<std::uint64_t> mine, free;
+ModelWallet::Selection ModelWallet::select(const LeaseSelection& selection) const {
+  Selection chosen;
+  std::vector<chain::Outpoint> free;
+  std::uint64_t sum = 0;
   for (const chain::Outpoint& coin : all_coins()) {
     const CoinState its = state(coin);
     const bool may_wait = its == CoinState::kUnconfirmed || its == CoinState::kPending;
     if (its != CoinState::kConfirmed && !(selection.chain_pending && may_wait)) continue;
     const auto held = active_lease(coin);
-    if (!held) free.push_back(amount(coin));
-    if (held && held->lock_id == selection.lock_id) mine.push_back(amount(coin));
+    if (!held) free.push_back(coin);
+    if (!held || held->lock_id != selection.lock_id) continue;
+    chosen.coins.push_back(coin);
+    sum += amount(coin);
   }
-  std::sort(free.begin(), free.end());
-  if (selection.order == CoinOrder::kLargest) std::reverse(free.begin(), free.end());
-  std::uint64_t sum = std::accumulate(mine.begin(), mine.end(), std::uint64_t{0});
-  for (const std::uint64_t value : free) {
-    if (sum >= selection.amount) break;
-    sum += value;
-    mine.push_back(value);
+  std::ranges::sort(free, {}, [&](const chain::Outpoint& coin) { return amount(coin); });
+  if (selection.order == CoinOrder::kLargest) std::ranges::reverse(free);
+  std::size_t taken = 0;
+  for (; taken < free.size() && sum < selection.amount; ++taken) {
+    sum += amount(free[taken]);
+    chosen.coins.push_back(free[taken]);
   }
-  if (sum < selection.amount) return std::nullopt;
-  std::sort(mine.begin(), mine.end());
-  return mine;
+  if (sum < selection.amount) return {};
+  chosen.is_clear =
+      taken == 0 || taken == free.size() || amount(free[taken - 1]) != amount(free[taken]);
+  std::ranges::sort(chosen.coins);
+  return chosen;
 }
 
 ModelWallet::Answer ModelWallet::renew(const std::vector<chain::Outpoint>& coins,

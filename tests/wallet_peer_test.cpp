@@ -99,12 +99,17 @@ class WalletPeer : public sql::test::EngineTest {
   Sums of_node() { return followed_ == &node_ ? truth_.ask() : other_truth_.ask(); }
   // Ours: the node counts a confirmed coin as there while the mempool spends it.
   Sums of_wallet() {
-    const wallet::Balance balance = store_->balance(wallet_).value();
+    const auto found = store_->balance(wallet_);
+    EXPECT_TRUE(found) << found.error().message;
+    const wallet::Balance balance = found.value_or(wallet::Balance{});
     Sums sums{balance.confirmed, balance.immature, balance.total};
     wallet::CoinQuery query;
     query.page.count = wallet::kMaxPage;
     query.states = {wallet::CoinState::kSpent};
-    for (const wallet::Coin& coin : store_->coins(wallet_, query).value().items) {
+    const auto spent = store_->coins(wallet_, query);
+    EXPECT_TRUE(spent) << spent.error().message;
+    if (!spent) return sums;
+    for (const wallet::Coin& coin : spent->items) {
       const auto spender = store_->transaction(wallet_, *coin.spent_by).value();
       if (coin.height && !spender.entry.height) sums.confirmed += coin.amount.value;
     }
