@@ -72,6 +72,35 @@ TEST_P(TxBytes, E1_AlsoWhereAPersonHadNamedTheBlock) {
   EXPECT_EQ(bytes(plain), sign(plain, 9).raw);
 }
 
+TEST_P(TxBytes, OfAConfirmedOneTheMempoolSaysNothing) {
+  const MadeTx payment = incoming(50);
+  mine({sign(payment, 9)});
+  see(sign(payment, 8));
+  EXPECT_EQ(bytes(payment), sign(payment, 9).raw);
+}
+
+TEST_P(TxBytes, AnUnsignedOneTakesNoSignatureAway) {  // a request that comes late, or again
+  const MadeTx money = confirmed(100);
+  const MadeTx plain = tx({coin(money)}, {{2, 90}});
+  ok(record_pending(plain));
+  ok(record_pending(sign(plain, 7)));
+  ok(record_pending(plain));
+  EXPECT_EQ(bytes(plain), sign(plain, 7).raw);
+  ok(store().publish(alice_, plain.id));
+  ok(record_pending(plain));
+  EXPECT_EQ(bytes(plain), sign(plain, 7).raw);
+}
+
+TEST_P(TxBytes, NobodyCanPublishMoreMoneyThanThereIs) {
+  const std::uint64_t all_money = 21'000'000ull * 100'000'000;
+  const MadeTx first = incoming(all_money), second = incoming(1);
+  ok(record_pending(first));
+  ok(record_pending(second));
+  ok(store().publish(alice_, first.id));
+  EXPECT_EQ(code(store().publish(alice_, second.id)), Code::kInvalidInput);
+  EXPECT_EQ(status(second), "pending");
+}
+
 TEST_P(TxBytes, NobodyCanSayMoreMoneyThanThereIs) {
   const std::uint64_t all_money = 21'000'000ull * 100'000'000;
   ok(record(incoming(all_money)));

@@ -350,5 +350,16 @@ TEST_P(TxArrow, AfterAWaitTheMempoolIsLearntAnew) {
   EXPECT_TRUE(in_mempool(payment));
 }
 
+// The parent is in a block that this wallet was not there to see.
+TEST_P(TxArrow, E1_ABlockThatHasAChildPublishesItsParents) {
+  const MadeTx money = confirmed(100);
+  const MadeTx parent = tx({coin(money)}, {{1, 95}});
+  ok(record_pending(parent));
+  mine({tx({coin(parent)}, {{2, 90}})});
+  EXPECT_EQ(status(parent), "published");
+  EXPECT_EQ(balance().total, 90u);
+  EXPECT_EQ(code(store().cancel(alice_, parent.id)), Code::kConflict);
+}
+
 }  // namespace
 }  // namespace coffer::wallet::test

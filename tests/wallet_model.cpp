@@ -278,11 +278,15 @@ ModelWallet::Answer ModelWallet::record_published(const MadeTx& tx, bool in_memp
   const ModelWallet before = *this;
   const bool is_new = known == txs.end();
   if (is_new) add(tx, TxStatus::kPublished);
+  Answer refused;
   if (is_new || known->second.status != TxStatus::kPublished)
-    if (const auto code = publish_entry(tx.id, is_new, in_mempool)) {
-      *this = before;
-      return code;
-    }
+    refused = publish_entry(tx.id, is_new, in_mempool);
+  else if (in_mempool)
+    refused = publish_ancestors(tx);
+  if (refused) {
+    *this = before;
+    return refused;
+  }
   Entry& entry = txs.at(tx.id);
   if (in_mempool && entry.status == TxStatus::kPublished && !entry.height) entry.in_mempool = true;
   add_coins(entry);
@@ -314,6 +318,9 @@ void ModelWallet::connect(const MadeTx& tx, std::uint64_t height) {
     return add_coins(known->second);
   }
   (void)confirm(tx, height, false);
+  if (!pending_parent(tx)) return;
+  const ModelWallet before = *this;
+  if (publish_ancestors(tx)) *this = before;
 }
 
 ModelWallet::Answer ModelWallet::record_confirmed(const MadeTx& tx, std::uint64_t height) {
@@ -378,9 +385,8 @@ ModelWallet::Answer ModelWallet::cancel(const Hash256& id) {
   Entry& entry = found->second;
   if (entry.status == TxStatus::kFailed && entry.reason == "cancelled") return {};
   if (entry.status != TxStatus::kPending) return Code::kConflict;
+  if (has_published_child(id)) return Code::kConflict;
   const std::set<Hash256> children = descendants(id);
-  for (const Hash256& child : children)
-    if (txs.at(child).status == TxStatus::kPublished) return Code::kConflict;
   set(entry, TxStatus::kFailed, "cancelled");
   for (const Hash256& child : children) set(txs.at(child), TxStatus::kFailed, "parent_invalid");
   return {};

@@ -163,8 +163,10 @@ Result<> RpcSource::poll_mempool() {
     return {};
   }
   const std::unordered_set<Hash256, HashOfHash> now(ids.begin(), ids.end());
-  for (const Hash256& id : std::exchange(before_, {}))
+  std::erase_if(before_, [&](const Hash256& id) {
     if (!now.contains(id)) ready_.push_back(Dropped{id});
+    return !now.contains(id);
+  });
   for (auto it = known_.begin(); it != known_.end();) {
     const bool gone = !now.contains(*it);
     if (gone) ready_.push_back(Dropped{*it});
@@ -181,6 +183,7 @@ Result<> RpcSource::poll_mempool() {
     auto raw = TRY(client_.transaction(id));
     if (!raw) continue;  // gone already
     known_.insert(id);
+    before_.erase(id);
     ready_.push_back(Seen{std::move(*raw)});
     ++seen;
   }

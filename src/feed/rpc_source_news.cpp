@@ -52,10 +52,10 @@ Result<> RpcSource::hear(const ZmqNotice& notice) {
     case ZmqNotice::Kind::kDisconnected:
       if (has_served(notice.hash)) next_poll_steady_ms_ = 0;
       return {};
-    case ZmqNotice::Kind::kAdded:
-      return hear_added(notice.hash);
+    case ZmqNotice::Kind::kAdded: return hear_added(notice.hash);
     case ZmqNotice::Kind::kRemoved:
-      if (known_.erase(notice.hash) > 0) ready_.push_back(Dropped{notice.hash});
+      if (known_.erase(notice.hash) + before_.erase(notice.hash) > 0)
+        ready_.push_back(Dropped{notice.hash});
       return {};
     case ZmqNotice::Kind::kLost:
       next_poll_steady_ms_ = 0;
@@ -71,6 +71,7 @@ Result<> RpcSource::hear_added(const Hash256& id) {
   auto raw = TRY(client_.unmined(id));
   if (!raw) return {};
   known_.insert(id);
+  before_.erase(id);
   ready_.push_back(Seen{std::move(*raw)});
   return {};
 }

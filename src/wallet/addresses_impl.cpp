@@ -77,7 +77,9 @@ Result<std::optional<WatchedScript>> find_script(sql::Transaction& sql, WalletId
                                std::optional<std::uint32_t>, std::optional<std::uint32_t>, bool,
                                std::int64_t, Bytes>(
       "SELECT a.id, a.account_id, a.descriptor_id, a.branch, a.address_index,"
-      " coalesce(d.is_ranged, $3), CASE WHEN a.given_out_at IS NOT NULL OR EXISTS ("
+      // Below next_index another program may have given it out.
+      " coalesce(d.is_ranged, $3), CASE WHEN a.given_out_at IS NOT NULL"
+      "   OR (d.is_ranged AND a.address_index < d.next_index) OR EXISTS ("
       "   SELECT 1 FROM utxos u WHERE u.wallet_id = a.wallet_id AND u.address_id = a.id)"
       "   THEN 1 ELSE 0 END, a.script_pub_key FROM addresses a LEFT JOIN descriptors d"
       " ON d.wallet_id = a.wallet_id AND d.id = a.descriptor_id"

@@ -154,7 +154,7 @@ class HistoryImport {
           },
           kWrite);
       if (!done) {
-        if (!refused || done.error().code != Code::kConflict || !TRY(is_known(*refused)))
+        if (!refused || done.error().code != Code::kConflict || !TRY(is_overtaken(*refused)))
           return done;
         // A line after it, read before, has taken its place: it comes again and changes nothing.
         refused->is_overtaken = true;
@@ -174,10 +174,11 @@ class HistoryImport {
                     {wallet_, digest_, lines_done}));
     return {};
   }
-  Result<bool> is_known(const Waiting& one) {
+  Result<bool> is_overtaken(const Waiting& one) {
     auto connection = TRY(store_.database().acquire());
     const auto known = TRY(connection.value<std::int64_t>(
-        "SELECT id FROM transactions WHERE wallet_id = $1 AND tx_hash = $2",
+        "SELECT id FROM transactions WHERE wallet_id = $1 AND tx_hash = $2"
+        " AND status NOT IN ('pending', 'published')",
         {wallet_, one.decoded->txs.front().id}));
     return known.has_value();
   }

@@ -181,6 +181,9 @@ TEST_F(HistoryImport, ARivalBeforeAConfirmedOneFailsAndOneAfterItIsRefused) {
   EXPECT_EQ(again->unchanged, 2u);
   EXPECT_EQ(again->transactions, 1u);
   expect_refused({kHeader, rival(2) + block, rival(3) + "}"}, "line 3");
+  // What is known and valid, but in another block, is no repetition.
+  const std::string other = R"(,"height":8,"block":")" + std::string(64, '2') + R"("})";
+  expect_refused({kHeader, rival(2) + other}, "confirmed at height 7");
 }
 
 TEST_F(HistoryImport, WhatIsWrongIsNamedWithItsLine) {

@@ -118,6 +118,7 @@ class Ledger {
   // Errors: kConflict.
   Result<> check_parents_published(const Row& row);
   Result<> check_children_pending(const Row& row);
+  Result<> publish_parents_of_block(const Row& row, Recorded& answer);
   // The network has a transaction, so it has those that it spends from.
   Result<std::vector<Hash256>> publish_ancestors(const Row& row);
   Result<> check_leases(const Row& row, const RecordOptions& options);

@@ -200,8 +200,10 @@ Result<Recorded> Ledger::add_published(const TxView& view, std::span<const Owned
   if (row && row->stub) return unchanged(*row);
   Recorded answer;
   if (row && row->status == TxStatus::kPublished) {
-    const bool bytes = TRY(keep_bytes(*row, view, in_mempool));
+    // Of a confirmed one those of its block count.
+    const bool bytes = !(in_mempool && row->height) && TRY(keep_bytes(*row, view, in_mempool));
     answer = TRY(unchanged(*row, bytes));
+    if (in_mempool) answer.invalidated = TRY(publish_ancestors(*row));
   } else {
     const bool is_new = !row;
     if (is_new) row = TRY(insert(view, TxStatus::kPublished, std::nullopt, in_mempool));
@@ -255,8 +257,22 @@ Result<Recorded> Ledger::add_confirmed(const TxView& view, std::span<const Owned
     TRY(check_parents_published(*row));
   }
   Recorded answer = TRY(win(*row, std::move(losers)));
+  if (word == Word::kChain) TRY(publish_parents_of_block(*row, answer));
   (void)TRY(add_coins(*row, view, owned));
   return answer;
+}
+
+// They are in a block that this wallet has not looked at. What stands against it does not hold up
+// the block.
+Result<> Ledger::publish_parents_of_block(const Row& row, Recorded& answer) {
+  const std::vector<Row> parents = TRY(pending_parents(row));
+  if (parents.empty()) return {};
+  const auto published = sql_.attempt([&] { return publish_ancestors(row); });
+  if (published)
+    answer.invalidated.insert(answer.invalidated.end(), published->begin(), published->end());
+  else if (published.error().code != Code::kConflict)
+    return fail(Error(published.error()));
+  return {};
 }
 
 Result<Recorded> Ledger::publish(const Hash256& hash) {
@@ -275,10 +291,7 @@ Result<Recorded> Ledger::cancel(const Hash256& hash) {
     return fail(Code::kConflict,
                 "{} is {}; only a pending transaction can be cancelled, a published one replaced",
                 shown(hash), row.height ? "confirmed" : to_string(row.status));
-  const std::vector<Row> family = TRY(descendants(row));
-  for (const Row& child : family)
-    if (child.status == TxStatus::kPublished)
-      return fail(Code::kConflict, "{} spends from it and is published", shown(child.hash));
+  TRY(check_children_pending(row));
   std::vector<Loser> losers;
   losers.push_back({row, TxStatus::kFailed, kCancelledReason, false});
   Recorded answer = TRY(unchanged(row, true));

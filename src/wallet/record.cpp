@@ -101,7 +101,10 @@ Result<Recorded> Store::change_pending(WalletId wallet, const Hash256& tx, TxSta
         TRY(share_writing(sql));
         Ledger ledger(sql, wallet);
         TRY(ledger.lock());
-        return to == TxStatus::kPublished ? ledger.publish(tx) : ledger.cancel(tx);
+        if (to != TxStatus::kPublished) return ledger.cancel(tx);
+        Recorded published = TRY(ledger.publish(tx));
+        TRY(check_total(sql, wallet));
+        return published;
       },
       kWrite);
   if (recorded) counters_->invalidations += recorded->invalidated.size();

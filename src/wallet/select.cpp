@@ -11,7 +11,7 @@ namespace coffer::wallet {
 namespace {
 
 constexpr int kMaxRounds = 10;
-constexpr int kMaxPages = 1'000;
+constexpr int kMaxPages = 100;  // each looks at 10,000 coins at most (E11)
 
 class Selection {
  public:
@@ -45,12 +45,13 @@ class Selection {
   Result<std::vector<Coin>> held() {
     std::vector<Coin> coins = TRY(coins_leased_by(sql_, wallet_, wanted_.lock_id));
     std::erase_if(coins, [&](const Coin& coin) {
-      const bool may_wait =
-          coin.state == CoinState::kUnconfirmed || coin.state == CoinState::kPending;
-      const bool fits = coin.state == CoinState::kConfirmed || (wanted_.chain_pending && may_wait);
-      return !fits || (wanted_.account && coin.account != *wanted_.account);
+      return !fits(coin.state) || (wanted_.account && coin.account != *wanted_.account);
     });
     return coins;
+  }
+  bool fits(CoinState state) const {
+    const bool may_wait = state == CoinState::kUnconfirmed || state == CoinState::kPending;
+    return state == CoinState::kConfirmed || (wanted_.chain_pending && may_wait);
   }
 
   // Coins that are worth what is missing. Errors: kConflict, kTooLarge.
@@ -84,12 +85,14 @@ class Selection {
     }
     return {};
   }
-  Result<bool> is_still_free(const Coin& coin) {
+  Result<bool> is_still_free(Coin& coin) {
     if (sql_.dialect() == sql::Dialect::kSqlite) return true;  // nobody else writes
     TRY(lock_coin(sql_, wallet_, coin.id));
     const auto state = TRY(sql_.value<std::string>(
         "SELECT state FROM coin_states WHERE wallet_id = $1 AND id = $2", {wallet_, coin.id}));
-    return state && *state == to_string(coin.state);
+    if (!state) return false;
+    coin.state = TRY(parse_state(*state));
+    return fits(coin.state);
   }
 
   // Until it has had enough.
@@ -102,7 +105,7 @@ class Selection {
       if (page.cursor.empty()) return {};
       query.page.cursor = page.cursor;
     }
-    return {};
+    return fail(Code::kTooLarge, "too many coins do not fit; choose by another order or account");
   }
 
   sql::Transaction& sql_;
