@@ -118,6 +118,11 @@ void kill_again_and_again(const MakeEngine& make, std::uint64_t seed) {
       ASSERT_TRUE(verified) << verified.error().message;
       if (found == expected[tries]) break;
       if (tries == std::min(done + 1, kOperations)) {
+        // Pruning is done in steps, each of them whole: what is left of it is done again.
+        if (life.did() == "pruned") {
+          at = done;
+          break;
+        }
         ASSERT_EQ(found, expected[done])
             << "seed " << seed << " after " << done << " operations; next: " << life.did();
       }

@@ -202,5 +202,19 @@ TEST_P(BadInput, E5_AnotherNetwork) {
   }
 }
 
+TEST_P(BadInput, WhatContradictsItself) {
+  mine();
+  RecordOptions both;
+  both.status = TxStatus::kPending;
+  both.block = BlockRef{0, chain_[0]->hash, 0, 1};
+  const MadeTx payment = incoming();
+  const std::string before = everything();
+  EXPECT_EQ(code(record(payment, both)), Code::kInvalidInput);
+  EXPECT_EQ(code(record(payment, {.bump = true})), Code::kInvalidInput);
+  EXPECT_EQ(code(record(payment, {.lock_id = lock_id(1)})), Code::kInvalidInput);
+  EXPECT_EQ(code(record(payment, {.force = true})), Code::kInvalidInput);
+  EXPECT_EQ(everything(), before);
+}
+
 }  // namespace
 }  // namespace coffer::wallet::test

@@ -104,6 +104,17 @@ TEST_P(Leases, E3_TheSameLeaseAgainAnswersAsTheFirstTime) {
   EXPECT_EQ(everything(), before);
 }
 
+TEST_P(Leases, NoneEndsEarlierByAskingAgain) {
+  const MadeTx money = confirmed(), other = confirmed();
+  ok(lease({coin(money)}, 1, 5'000));
+  EXPECT_EQ(lease({coin(money), coin(other)}, 1, 100).value(), kStart + 100);  // the other's
+  EXPECT_EQ(renew({coin(money)}, 1, 100).value(), kStart + 5'000);
+  LeaseSelection selection{.amount = 100, .lock_id = lock_id(1), .duration_ms = 10};
+  ok(store().select_and_lease(alice_, selection));
+  clock().advance_ms(4'999);
+  EXPECT_EQ(listed(), 1u);
+}
+
 TEST_P(Leases, W8_AllOrNone) {
   const MadeTx one = confirmed(), two = confirmed(), three = confirmed();
   ok(lease({coin(two)}, 2));

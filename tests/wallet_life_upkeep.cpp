@@ -27,8 +27,7 @@ void Life::select(std::size_t wallet, const LockId& id, std::int64_t duration) {
     std::ranges::sort(coins);
     ASSERT_EQ(coins, expected.coins) << engines_[e]->name();
   }
-  for (const chain::Outpoint& coin : expected.coins)
-    model.leases[coin] = {id, model.now + duration};
+  for (const chain::Outpoint& coin : expected.coins) model.hold(coin, id, model.now + duration);
 }
 
 void Life::lease() {

@@ -63,6 +63,8 @@ class ModelWallet {
   Answer publish(const Hash256& id);
   Answer cancel(const Hash256& id);
   Answer lease(const std::vector<chain::Outpoint>& coins, const LockId& lock, std::int64_t for_ms);
+  // Never to an earlier end than it has.
+  void hold(const chain::Outpoint& coin, const LockId& lock, std::int64_t until);
   struct Selection {
     std::vector<chain::Outpoint> coins;  // in the order of outpoints; none if there is not enough
     bool is_clear = true;                // false: which of several with one amount is not said

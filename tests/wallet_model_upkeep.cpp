@@ -16,8 +16,13 @@ ModelWallet::Answer ModelWallet::lease(const std::vector<chain::Outpoint>& coins
     const auto held = active_lease(coin);
     if (held && held->lock_id != lock) return Code::kConflict;
   }
-  for (const chain::Outpoint& coin : coins) leases[coin] = {lock, now + for_ms};
+  for (const chain::Outpoint& coin : coins) hold(coin, lock, now + for_ms);
   return {};
+}
+
+void ModelWallet::hold(const chain::Outpoint& coin, const LockId& lock, std::int64_t until) {
+  const auto held = active_lease(coin);
+  leases[coin] = {lock, held ? std::max(held->expires_at_ms, until) : until};
 }
 
 ModelWallet::Selection ModelWallet::select(const LeaseSelection& selection) const {
@@ -57,7 +62,7 @@ ModelWallet::Answer ModelWallet::renew(const std::vector<chain::Outpoint>& coins
     const auto held = active_lease(coin);
     if (!held || held->lock_id != lock) return Code::kConflict;
   }
-  for (const chain::Outpoint& coin : coins) leases[coin].expires_at_ms = now + for_ms;
+  for (const chain::Outpoint& coin : coins) hold(coin, lock, now + for_ms);
   return {};
 }
 

@@ -51,5 +51,18 @@ TEST_F(WalletCommands, ScriptsAndAddressesAreImportedTogetherOrNotAtAll) {
   EXPECT_EQ(as_json({"import", "script", "shop", "51", "52"}).at("addresses").as_int64(), 2);
 }
 
+// A refusal that left headers of another network would lock the wallets out.
+TEST_F(WalletCommands, NothingIsMadeBesideWalletsOfAnotherNetwork) {
+  ASSERT_EQ(run({"wallet", "create", "shop", "--network", "regtest", "--data", data()}).exit_code,
+            0);
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {"wallet", "rescan", "shop"}, {"sync", "--to", "1"}, {"serve"}}) {
+    std::vector<std::string> arguments = command;
+    arguments.insert(arguments.end(), {"--data", data()});
+    expect_refusal(run(arguments), 1, "give --network regtest");
+  }
+  EXPECT_FALSE(std::filesystem::exists(data() + "/db"));
+}
+
 }  // namespace
 }  // namespace coffer

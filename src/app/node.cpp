@@ -81,6 +81,7 @@ Result<std::unique_ptr<Node>> Node::open(const Config& config, NodeOptions optio
 }
 
 Result<> Node::open_stores() {
+  if (!options_.read_only && has_wallet(config_)) TRY(check_wallet_network(config_));
   kv::DatabaseOptions options = TRY(database_options(config_, options_.read_only));
   db_ = TRY(kv::Database::open(std::move(options)));
   if (options_.read_only)

@@ -84,6 +84,22 @@ Result<WalletDatabase> find_wallet_database(const Config& config) {
   return wallet;
 }
 
+Result<> check_wallet_network(const Config& config) {
+  const chain::Network network = TRY(chain::find_network(config.chain, config.network));
+  sql::DatabaseOptions options = TRY(wallet_database(config));
+  options.create_if_missing = false;
+  const auto database = sql::Database::open(options);
+  if (!database && database.error().code == Code::kNotFound) return {};
+  if (!database) return fail(database.error());
+  sql::MigrateOptions anybody = wallet::migrations(network);
+  anybody.identity.reset();
+  const auto status = TRY_IN((*database)->name(), sql::migration_status(**database, anybody));
+  if (!status.identity || status.identity->network == config.network) return {};
+  return fail(Code::kConflict, "{} holds wallets of {} {}; give --network {}, or another --data",
+              (*database)->name(), status.identity->chain, status.identity->network,
+              status.identity->network);
+}
+
 Result<> settle_network(sql::Database& database, WalletDatabase& wallet) {
   sql::MigrateOptions anybody = wallet.migrations;
   anybody.identity.reset();

@@ -34,6 +34,10 @@ struct WalletDatabase {
 // Opens no SQL database. Errors: as above.
 Result<WalletDatabase> find_wallet_database(const Config& config);
 
+// Before anything is made beside wallets that are there: that they are of the network of the
+// settings. Errors: kConflict naming the next step; those of sql::Database::open but kNotFound.
+Result<> check_wallet_network(const Config& config);
+
 // Of a database that holds wallets already: their network is taken over from it where the settings
 // are the defaults, which nobody need have meant. Errors: kConflict if they name another.
 Result<> settle_network(sql::Database& database, WalletDatabase& wallet);

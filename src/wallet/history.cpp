@@ -45,6 +45,7 @@ Result<Read> read_entry(const sql::Rows& rows) {
   .value_or("");
   entry.height = TRY(rows.get<std::optional<std::uint64_t>>(4));
   entry.block_time_s = TRY(rows.get<std::optional<std::int64_t>>(5));
+  if (entry.block_time_s == 0) entry.block_time_s.reset();  // a person did not say it
   entry.received_ms = TRY(rows.get<std::int64_t>(6));
   entry.coinbase = TRY(rows.get<bool>(7));
   entry.in_mempool = TRY(rows.get<bool>(8));

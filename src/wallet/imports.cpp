@@ -266,6 +266,8 @@ Result<Imported> Store::import_descriptor(WalletId wallet, std::string_view text
     return fail(Code::kInvalidInput,
                 "a wallet takes receiving and change addresses: at most two alternatives, not {}",
                 alternatives.size());
+  if (options.internal && alternatives.size() == 2)
+    return fail(Code::kInvalidInput, "the alternatives say themselves which is change");
   if (options.next_index.value_or(0) > kMaxIndex || options.watch_to.value_or(0) > kMaxIndex)
     return fail(Code::kInvalidInput, "an index is below 2^31");
   std::vector<Wanted> list;

@@ -50,6 +50,7 @@ bool is_leasable(CoinState state) {
 }
 
 // Does something to each of the coins, with the time at which the lease is to end; all or nothing.
+// The end of the first that ends.
 template <typename Each>
 Result<std::int64_t> lease_each(sql::Database& database, WalletId wallet,
                                 const LeaseRequest& request, Each each) {
@@ -60,8 +61,9 @@ Result<std::int64_t> lease_each(sql::Database& database, WalletId wallet,
         const std::vector<CoinRow> coins = TRY(lock_coins(sql, wallet, request.coins));
         const auto until = TRY(sql.value<std::int64_t>("SELECT coffer_now() + CAST($1 AS BIGINT)",
                                                        {request.duration_ms}));
-        for (const CoinRow& coin : coins) TRY(each(sql, coin, *until));
-        return *until;
+        auto first = std::numeric_limits<std::int64_t>::max();
+        for (const CoinRow& coin : coins) first = std::min(first, TRY(each(sql, coin, *until)));
+        return first;
       },
       kWrite);
 }
@@ -82,13 +84,13 @@ Result<> lock_coin(sql::Transaction& sql, WalletId wallet, std::uint64_t coin) {
 
 Result<std::int64_t> Store::lease(WalletId wallet, const LeaseRequest& request) {
   const auto take = [&](sql::Transaction& sql, const CoinRow& coin,
-                        std::int64_t until) -> Result<> {
+                        std::int64_t until) -> Result<std::int64_t> {
     if (!is_leasable(coin.state))
       return fail(Code::kConflict, "{} is {} and cannot be leased", shown(coin.outpoint),
                   to_string(coin.state));
     const auto taken =
         TRY(sql.value<std::int64_t>(kTakeLease, {wallet, coin.id, request.lock_id, until}));
-    if (taken) return {};
+    if (taken) return *taken;
     return fail(Code::kConflict, "{} is leased by another lock id", shown(coin.outpoint));
   };
   return lease_each(database_, wallet, request, take);
@@ -96,12 +98,13 @@ Result<std::int64_t> Store::lease(WalletId wallet, const LeaseRequest& request) 
 
 Result<std::int64_t> Store::renew(WalletId wallet, const LeaseRequest& request) {
   const auto prolong = [&](sql::Transaction& sql, const CoinRow& coin,
-                           std::int64_t until) -> Result<> {
-    const std::int64_t renewed =
-        TRY(sql.execute("UPDATE utxo_leases SET expires_at = $4 WHERE wallet_id = $1"
-                        " AND utxo_id = $2 AND external_lock_id = $3 AND expires_at > coffer_now()",
-                        {wallet, coin.id, request.lock_id, until}));
-    if (renewed > 0) return {};
+                           std::int64_t until) -> Result<std::int64_t> {
+    const auto renewed = TRY(sql.value<std::int64_t>(
+        "UPDATE utxo_leases SET expires_at = CASE WHEN expires_at > $4 THEN expires_at ELSE $4 END"
+        " WHERE wallet_id = $1 AND utxo_id = $2 AND external_lock_id = $3"
+        " AND expires_at > coffer_now() RETURNING expires_at",
+        {wallet, coin.id, request.lock_id, until}));
+    if (renewed) return *renewed;
     return fail(Code::kConflict, "this lock id does not hold {} now", shown(coin.outpoint));
   };
   return lease_each(database_, wallet, request, prolong);

@@ -63,6 +63,11 @@ Result<Recorded> Store::record_in(sql::Transaction& sql, WalletId wallet,
   if (!options.block && !is_active(options.status))
     return fail(Code::kInvalidInput,
                 "a transaction is recorded as pending, published or confirmed");
+  const bool pending = !options.block && options.status == TxStatus::kPending;
+  if (options.block && options.status == TxStatus::kPending)
+    return fail(Code::kInvalidInput, "a transaction that is in a block is not pending");
+  if (!pending && (options.bump || options.lock_id || options.force))
+    return fail(Code::kInvalidInput, "bump, lock id and force are for pending transactions");
   if (options.block && options.block->hash == network_.genesis)
     return fail(Code::kInvalidInput, "what the genesis block pays cannot be spent");
   Ledger ledger(sql, wallet);
@@ -74,7 +79,7 @@ Result<Recorded> Store::record_in(sql::Transaction& sql, WalletId wallet,
   if (options.block) {
     TRY(add_block(sql, *options.block));
     recorded = TRY(ledger.add_confirmed(view, owned, *options.block, Ledger::Word::kPerson));
-  } else if (options.status == TxStatus::kPending) {
+  } else if (pending) {
     recorded = TRY(ledger.add_pending(view, owned, options));
   } else {
     recorded = TRY(ledger.add_published(view, owned, false));

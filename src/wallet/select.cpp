@@ -28,7 +28,8 @@ class Selection {
     SelectedCoins selected;
     const auto until = TRY(sql_.value<std::int64_t>("SELECT coffer_now() + CAST($1 AS BIGINT)",
                                                     {wanted_.duration_ms}));
-    selected.expires_at_ms = until.value_or(0);
+    until_ = until.value_or(0);
+    selected.expires_at_ms = std::numeric_limits<std::int64_t>::max();
     std::vector<Coin> mine = TRY(held());
     TRY(take(std::move(mine), selected));
     for (int round = 0; selected.amount < wanted_.amount; ++round) {
@@ -76,10 +77,11 @@ class Selection {
     std::sort(coins.begin(), coins.end(), [](auto& a, auto& b) { return a.id < b.id; });
     for (Coin& coin : coins) {
       if (!TRY(is_still_free(coin))) continue;
-      const auto taken = TRY(sql_.value<std::int64_t>(
-          kTakeLease, {wallet_, coin.id, wanted_.lock_id, selected.expires_at_ms}));
+      const auto taken =
+          TRY(sql_.value<std::int64_t>(kTakeLease, {wallet_, coin.id, wanted_.lock_id, until_}));
       if (!taken) continue;
-      coin.lease = Lease{wanted_.lock_id, selected.expires_at_ms};
+      coin.lease = Lease{wanted_.lock_id, *taken};
+      selected.expires_at_ms = std::min(selected.expires_at_ms, *taken);
       selected.amount += coin.amount.value;
       selected.coins.push_back(std::move(coin));
     }
@@ -112,6 +114,7 @@ class Selection {
   const WalletId wallet_;
   const LeaseSelection& wanted_;
   CoinQuery query_;
+  std::int64_t until_ = 0;
 };
 
 }  // namespace

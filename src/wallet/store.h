@@ -119,7 +119,7 @@ struct LeaseSelection {
 struct SelectedCoins {
   std::vector<Coin> coins;
   std::uint64_t amount = 0;
-  std::int64_t expires_at_ms = 0;
+  std::int64_t expires_at_ms = 0;  // of the first that ends
 };
 inline constexpr std::int64_t kMaxLeaseMs = 365ll * 24 * 3600 * 1000;
 

@@ -41,11 +41,14 @@ inline Result<CoinState> read_state(const sql::Rows& rows, int column) {
 
 // ---- leases (leases.cpp) ----
 // Takes a coin's lease if it is free, expired or held by the same lock id: $1 wallet, $2 coin, $3
-// lock id, $4 until. A row if it did.
+// lock id, $4 until; never to an earlier end. A row with the end if it did.
 inline constexpr std::string_view kTakeLease =
     "INSERT INTO utxo_leases (wallet_id, utxo_id, external_lock_id, expires_at)"
     " VALUES ($1, $2, $3, $4) ON CONFLICT (wallet_id, utxo_id) DO UPDATE"
-    " SET external_lock_id = excluded.external_lock_id, expires_at = excluded.expires_at"
+    " SET external_lock_id = excluded.external_lock_id, expires_at = CASE"
+    "   WHEN utxo_leases.external_lock_id = excluded.external_lock_id"
+    "     AND utxo_leases.expires_at > excluded.expires_at"
+    "   THEN utxo_leases.expires_at ELSE excluded.expires_at END"
     " WHERE utxo_leases.expires_at <= coffer_now()"
     " OR utxo_leases.external_lock_id = excluded.external_lock_id RETURNING expires_at";
 // Nobody else changes the coin until the end of the SQL transaction.
