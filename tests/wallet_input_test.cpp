@@ -147,6 +147,46 @@ TEST_P(BadInput, Transactions) {
             [&] { return store().record(alice_, orphan.raw, {.status = status}); });
 }
 
+TEST_P(BadInput, APersonsTransactionThatPaysMoreThanItSpends) {
+  const MadeTx money = confirmed(), more = confirmed();
+  const MadeTx payment = tx({coin(money), coin(more)}, {{1, 150}, {99, 51}});
+  refuses_raw(payment.raw);
+  RecordOptions in_block;
+  in_block.block = BlockRef{0, chain_[0]->hash, 0, 1};
+  for (const RecordOptions& as : {RecordOptions{.status = TxStatus::kPending}, in_block})
+    refuses(Code::kInvalidInput, [&] { return record(payment, as); });
+  ok(record(tx({coin(money), coin(more)}, {{1, 150}, {99, 50}})));
+  // What others bring in is not known, nor is what a parent will pay that comes later.
+  ok(record(tx({coin(confirmed()), foreign(7)}, {{99, 900}})));
+  const MadeTx late = incoming(10), child = tx({coin(late)}, {{1, 11}});
+  ok(record(child));
+  ok(record(late));
+  const auto again = record(child);
+  EXPECT_TRUE(again && !again->changed);
+  // The network is believed: it has looked at more than this wallet can.
+  const MadeTx seen = tx({coin(confirmed())}, {{1, 101}});
+  see(seen);
+  EXPECT_EQ(status(seen), "published");
+}
+
+TEST_P(BadInput, APendingSpendOfACoinbaseThatIsTooYoung) {
+  const MadeTx reward = coinbase();
+  mine({reward});
+  mine_empty(99);
+  const MadeTx payment = tx({coin(reward)}, {{99, 90}});
+  refuses(Code::kConflict, [&] { return record_pending(payment); });
+  EXPECT_TRUE(record_pending(payment).error().message.ends_with(
+      "matures with block 100; wait, or force the spend"));
+  mine();
+  ok(record_pending(payment));
+  roll_back(1);
+  // Somebody says that the network has it, or takes it upon himself.
+  const MadeTx other = tx({coin(reward)}, {{99, 80}});
+  refuses(Code::kConflict, [&] { return record_pending(other, {.bump = true}); });
+  ok(record_pending(other, {.bump = true, .force = true}));
+  ok(record(other));
+}
+
 TEST_P(BadInput, Blocks) {
   const MadeTx money = confirmed(), other = incoming();
   RecordOptions options;
@@ -154,6 +194,8 @@ TEST_P(BadInput, Blocks) {
   refuses(Code::kConflict, [&] { return record(other, options); });  // another block is there
   options.block = BlockRef{1, chain_[0]->hash, 0, 1};
   refuses(Code::kInvalidInput, [&] { return record(other, options); });  // above the tip
+  options.block = BlockRef{0, chain_[0]->hash, 0, 1};
+  refuses(Code::kInvalidInput, [&] { return record(coinbase(), options); });  // not the first
 }
 
 TEST_P(BadInput, Pages) {

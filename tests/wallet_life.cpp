@@ -106,8 +106,10 @@ void Life::record_in_block() {
   if (found == in.end() && (tx.coinbase || !rng_.one_in(2))) return;
   const std::size_t wallet = rng_.below(kWallets);
   RecordOptions options;
-  options.block = BlockRef{height, chain_[height].block->hash, 0,
-                           static_cast<std::uint32_t>(found - in.begin())};
+  const bool is_first_ours = !in.empty() && in.front().coinbase;
+  options.block =
+      BlockRef{height, chain_[height].block->hash, 0,
+               static_cast<std::uint32_t>(found - in.begin() + (is_first_ours ? 0 : 1))};
   did_ = fmt::format("recorded in {}block {}: {}", found == in.end() ? "the wrong " : "its ",
                      height, to_hex(tx.id.view().first(6)));
   expect_same(wallet, models_[wallet].record_confirmed(tx, height),

@@ -227,9 +227,15 @@ class Life {
       const chain::Outpoint input = any_outpoint();
       if (std::find(inputs.begin(), inputs.end(), input) == inputs.end()) inputs.push_back(input);
     }
+    // Most pay no more than they spend.
+    std::uint64_t money = rng_.one_in(8) ? kMuch : 0;
+    for (const chain::Outpoint& input : inputs) money += amount_of(input);
     std::vector<Pay> outputs;
     const std::uint64_t pays = rng_.between(1, 3);
-    for (std::uint64_t i = 0; i < pays; ++i) outputs.push_back({any_script(), rng_.below(1000)});
+    for (std::uint64_t i = 0; i < pays; ++i) {
+      outputs.push_back({any_script(), rng_.below(std::min<std::uint64_t>(money + 1, 1000))});
+      money -= outputs.back().amount;
+    }
     made_.push_back(make_tx(std::move(inputs), std::move(outputs), ++nonce_));
     return made_.back();
   }
@@ -242,6 +248,11 @@ class Life {
       return {tx.id, static_cast<std::uint32_t>(rng_.below(tx.outputs.size()))};
     }
     return foreign(static_cast<std::uint32_t>(rng_.below(6)));
+  }
+  static constexpr std::uint64_t kMuch = 3'000;
+  std::uint64_t amount_of(const chain::Outpoint& outpoint) const {
+    const auto found = std::ranges::find(made_, outpoint.tx, &MadeTx::id);
+    return found == made_.end() ? kMuch : found->outputs[outpoint.index].amount;
   }
   Bytes any_script() { return script(static_cast<std::uint32_t>(rng_.below(9))); }
 

@@ -44,44 +44,6 @@ CoinState ModelWallet::state(const chain::Outpoint& outpoint) const {
   return CoinState::kConfirmed;
 }
 
-std::optional<Lease> ModelWallet::active_lease(const chain::Outpoint& outpoint) const {
-  const auto found = leases.find(outpoint);
-  if (found == leases.end() || found->second.expires_at_ms <= now) return std::nullopt;
-  return found->second;
-}
-
-std::vector<chain::Outpoint> ModelWallet::all_coins() const {
-  std::vector<chain::Outpoint> list;
-  for (const auto& [id, entry] : txs)
-    for (const std::uint32_t index : entry.coins) list.push_back({id, index});
-  return list;
-}
-
-Balance ModelWallet::balance() const {
-  Balance b;
-  b.tip_height = tip;
-  for (const chain::Outpoint& coin : all_coins()) {
-    const CoinState its = state(coin);
-    const std::uint64_t value = amount(coin);
-    const bool counts =
-        its == CoinState::kConfirmed || its == CoinState::kUnconfirmed ||
-        its == CoinState::kImmature ||
-        (its == CoinState::kLocked && txs.at(coin.tx).status == TxStatus::kPublished);
-    if (!counts) continue;
-    ++b.coins;
-    b.total += value;
-    if (its == CoinState::kConfirmed) b.confirmed += value;
-    if (its == CoinState::kUnconfirmed) b.unconfirmed += value;
-    if (its == CoinState::kImmature) b.immature += value;
-    if (its == CoinState::kLocked) b.locked += value;
-    const bool leased = active_lease(coin).has_value();
-    if (leased && (its == CoinState::kConfirmed || its == CoinState::kUnconfirmed))
-      b.leased += value;
-    if (!leased && its == CoinState::kConfirmed) b.spendable += value;
-  }
-  return b;
-}
-
 std::vector<Hash256> ModelWallet::conflicts(const MadeTx& tx) const {
   std::vector<Hash256> list;
   for (const auto& [id, entry] : txs) {
@@ -213,6 +175,27 @@ bool ModelWallet::concerns(const MadeTx& tx) const {
   return false;
 }
 
+bool ModelWallet::pays_too_much(const MadeTx& tx) const {
+  if (tx.coinbase || txs.contains(tx.id)) return false;
+  std::uint64_t spent = 0, paid = 0;
+  for (const chain::Outpoint& input : tx.inputs) {
+    if (!has_coin(input)) return false;
+    spent += amount(input);
+  }
+  for (const Pay& pay : tx.outputs) paid += pay.amount;
+  return paid > spent;
+}
+
+bool ModelWallet::spends_immature(const MadeTx& tx) const {
+  for (const chain::Outpoint& input : tx.inputs) {
+    const auto parent = txs.find(input.tx);
+    if (parent != txs.end() && parent->second.tx.coinbase && parent->second.height &&
+        tip - static_cast<std::int64_t>(*parent->second.height) < 100)
+      return true;
+  }
+  return false;
+}
+
 ModelWallet::Answer ModelWallet::record_pending(const MadeTx& tx, bool bump,
                                                 const std::optional<LockId>& lock, bool force) {
   if (!concerns(tx)) return Code::kInvalidInput;
@@ -223,6 +206,8 @@ ModelWallet::Answer ModelWallet::record_pending(const MadeTx& tx, bool bump,
     if (!known->second.stub) add_coins(known->second);
     return {};
   }
+  if (pays_too_much(tx)) return Code::kInvalidInput;
+  if (!force && spends_immature(tx)) return Code::kConflict;
   const ModelWallet before = *this;
   const auto refuse = [&] {
     *this = before;
@@ -275,6 +260,7 @@ ModelWallet::Answer ModelWallet::record_published(const MadeTx& tx, bool in_memp
   const auto known = txs.find(tx.id);
   if (known == txs.end() && pruned.contains(tx.id)) return {};
   if (known != txs.end() && known->second.stub) return {};
+  if (!in_mempool && pays_too_much(tx)) return Code::kInvalidInput;
   const ModelWallet before = *this;
   const bool is_new = known == txs.end();
   if (is_new) add(tx, TxStatus::kPublished);
@@ -336,6 +322,7 @@ ModelWallet::Answer ModelWallet::record_confirmed(const MadeTx& tx, std::uint64_
     add_coins(known->second);
     return {};
   }
+  if (pays_too_much(tx)) return Code::kInvalidInput;
   for (const Hash256& other : conflicts(tx))
     if (txs.at(other).height) return Code::kConflict;
   // Its own inputs are known to the wallet by the time that is asked.

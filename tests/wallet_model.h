@@ -87,6 +87,8 @@ class ModelWallet {
  private:
   bool names(const Entry& entry, const chain::Outpoint& outpoint) const;
   std::vector<Hash256> conflicts(const MadeTx& tx) const;
+  bool pays_too_much(const MadeTx& tx) const;  // new, and all that it spends is known
+  bool spends_immature(const MadeTx& tx) const;
   bool has_invalid_parent(const MadeTx& tx) const;
   std::optional<Hash256> pending_parent(const MadeTx& tx) const;
   bool has_published_child(const Hash256& id) const;

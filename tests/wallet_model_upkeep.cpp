@@ -3,6 +3,44 @@
 
 namespace coffer::wallet::test {
 
+std::optional<Lease> ModelWallet::active_lease(const chain::Outpoint& outpoint) const {
+  const auto found = leases.find(outpoint);
+  if (found == leases.end() || found->second.expires_at_ms <= now) return std::nullopt;
+  return found->second;
+}
+
+std::vector<chain::Outpoint> ModelWallet::all_coins() const {
+  std::vector<chain::Outpoint> list;
+  for (const auto& [id, entry] : txs)
+    for (const std::uint32_t index : entry.coins) list.push_back({id, index});
+  return list;
+}
+
+Balance ModelWallet::balance() const {
+  Balance b;
+  b.tip_height = tip;
+  for (const chain::Outpoint& coin : all_coins()) {
+    const CoinState its = state(coin);
+    const std::uint64_t value = amount(coin);
+    const bool counts =
+        its == CoinState::kConfirmed || its == CoinState::kUnconfirmed ||
+        its == CoinState::kImmature ||
+        (its == CoinState::kLocked && txs.at(coin.tx).status == TxStatus::kPublished);
+    if (!counts) continue;
+    ++b.coins;
+    b.total += value;
+    if (its == CoinState::kConfirmed) b.confirmed += value;
+    if (its == CoinState::kUnconfirmed) b.unconfirmed += value;
+    if (its == CoinState::kImmature) b.immature += value;
+    if (its == CoinState::kLocked) b.locked += value;
+    const bool leased = active_lease(coin).has_value();
+    if (leased && (its == CoinState::kConfirmed || its == CoinState::kUnconfirmed))
+      b.leased += value;
+    if (!leased && its == CoinState::kConfirmed) b.spendable += value;
+  }
+  return b;
+}
+
 ModelWallet::Answer ModelWallet::lease(const std::vector<chain::Outpoint>& coins,
                                        const LockId& lock, std::int64_t for_ms) {
   for (const chain::Outpoint& coin : coins)

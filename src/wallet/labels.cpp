@@ -36,6 +36,13 @@ Result<> read_some(sql::Session& sql, WalletId wallet, std::string_view kind,
   return {};
 }
 
+// Most wallets have none, and then no name needs to be spelled.
+Result<bool> has_labels(sql::Session& sql, WalletId wallet, std::string_view kind) {
+  const auto found = TRY(sql.value<std::int64_t>(
+      "SELECT 1 FROM labels WHERE wallet_id = $1 AND kind = $2 LIMIT 1", {wallet, kind}));
+  return found.has_value();
+}
+
 // As Bitcoin prints it.
 Result<std::string> txid_text(std::string_view text) {
   const auto bytes = from_hex(text);
@@ -70,7 +77,9 @@ std::string label_ref(const chain::Outpoint& output) {
 }
 
 Result<> read_labels(sql::Session& sql, WalletId wallet, std::string_view kind,
-                     std::vector<LabelPlace> places) {
+                     const std::function<std::vector<LabelPlace>()>& make_places) {
+  if (!TRY(has_labels(sql, wallet, kind))) return {};
+  std::vector<LabelPlace> places = make_places();
   std::ranges::sort(places, {}, &LabelPlace::ref);
   std::vector<std::string_view> refs;
   for (const LabelPlace& place : places)
@@ -83,39 +92,52 @@ Result<> read_labels(sql::Session& sql, WalletId wallet, std::string_view kind,
 }
 
 Result<> add_labels(sql::Session& sql, WalletId wallet, std::span<HistoryEntry> entries) {
-  std::vector<LabelPlace> places;
-  for (HistoryEntry& entry : entries) places.push_back({label_ref(entry.tx), &entry.label});
-  return read_labels(sql, wallet, "tx", std::move(places));
+  return read_labels(sql, wallet, "tx", [&] {
+    std::vector<LabelPlace> places;
+    for (HistoryEntry& entry : entries) places.push_back({label_ref(entry.tx), &entry.label});
+    return places;
+  });
 }
 
 Result<> add_labels(sql::Session& sql, const chain::Network& network, WalletId wallet,
                     std::span<Coin> coins) {
-  std::vector<LabelPlace> outputs, addresses;
-  for (Coin& coin : coins) {
-    outputs.push_back({label_ref(coin.outpoint), &coin.label});
-    addresses.push_back({label_ref(network, coin.script), &coin.address_label});
-  }
-  TRY(read_labels(sql, wallet, "output", std::move(outputs)));
-  return read_labels(sql, wallet, "address", std::move(addresses));
+  TRY(read_labels(sql, wallet, "output", [&] {
+    std::vector<LabelPlace> places;
+    for (Coin& coin : coins) places.push_back({label_ref(coin.outpoint), &coin.label});
+    return places;
+  }));
+  return read_labels(sql, wallet, "address", [&] {
+    std::vector<LabelPlace> places;
+    for (Coin& coin : coins)
+      places.push_back({label_ref(network, coin.script), &coin.address_label});
+    return places;
+  });
 }
 
 Result<> add_labels(sql::Session& sql, const chain::Network& network, WalletId wallet,
                     std::span<AddressInfo> addresses) {
-  std::vector<LabelPlace> places;
-  for (AddressInfo& address : addresses)
-    places.push_back({label_ref(network, address.script), &address.label});
-  return read_labels(sql, wallet, "address", std::move(places));
+  return read_labels(sql, wallet, "address", [&] {
+    std::vector<LabelPlace> places;
+    for (AddressInfo& address : addresses)
+      places.push_back({label_ref(network, address.script), &address.label});
+    return places;
+  });
 }
 
 Result<> add_labels(sql::Session& sql, const chain::Network& network, WalletId wallet,
                     TxDetail& detail) {
-  std::vector<LabelPlace> outputs, addresses;
-  for (TxOutputInfo& output : detail.outputs) {
-    outputs.push_back({label_ref(chain::Outpoint{detail.entry.tx, output.index}), &output.label});
-    addresses.push_back({label_ref(network, output.script), &output.address_label});
-  }
-  TRY(read_labels(sql, wallet, "output", std::move(outputs)));
-  return read_labels(sql, wallet, "address", std::move(addresses));
+  TRY(read_labels(sql, wallet, "output", [&] {
+    std::vector<LabelPlace> places;
+    for (TxOutputInfo& output : detail.outputs)
+      places.push_back({label_ref(chain::Outpoint{detail.entry.tx, output.index}), &output.label});
+    return places;
+  }));
+  return read_labels(sql, wallet, "address", [&] {
+    std::vector<LabelPlace> places;
+    for (TxOutputInfo& output : detail.outputs)
+      places.push_back({label_ref(network, output.script), &output.address_label});
+    return places;
+  });
 }
 
 Result<LabelTarget> parse_label_target(const chain::Network& network, std::string_view kind,

@@ -1,6 +1,7 @@
 // What people call transactions, addresses and outputs, looked up a page at a time.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,9 +22,10 @@ struct LabelPlace {
   std::string ref;
   std::string* label = nullptr;
 };
-// Many in one statement. Errors: those of sql::Session.
+// Many in one statement. The places are made only if the wallet has labels of this kind: to spell
+// the names of a page costs more than to read it. Errors: those of sql::Session.
 Result<> read_labels(sql::Session& sql, WalletId wallet, std::string_view kind,
-                     std::vector<LabelPlace> places);
+                     const std::function<std::vector<LabelPlace>()>& make_places);
 
 // The labels of a page.
 Result<> add_labels(sql::Session& sql, WalletId wallet, std::span<HistoryEntry> entries);

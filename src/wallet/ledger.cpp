@@ -180,6 +180,33 @@ Result<> Ledger::check_parents(const Row& row) {
   return {};
 }
 
+Result<> Ledger::check_outlay(const Row& row, const TxView& view) {
+  std::uint64_t paid = 0;
+  for (const chain::Output& output : view.outputs()) paid += output.coin.value;
+  const auto spent = TRY(sql_.value<std::uint64_t>(
+      "SELECT CAST(sum(amount) AS BIGINT) FROM tx_inputs WHERE wallet_id = $1 AND tx_id = $2"
+      " HAVING count(amount) > 0 AND count(*) = count(amount)",
+      {wallet_, row.id}));
+  if (!spent || paid <= *spent) return {};
+  return fail(Code::kInvalidInput, "the transaction pays out {}, more than the {} that it spends",
+              paid, *spent);
+}
+
+Result<> Ledger::check_mature(const Row& row) {
+  const auto young = TRY(sql_.one<Hash256, std::int64_t>(
+      "SELECT i.prev_tx_hash, i.made_at + y.tip_height - y.mature_height FROM sync_state y"
+      // Asked for one by one: a condition on is_coinbase would lead PostgreSQL to all of them.
+      " CROSS JOIN (SELECT mine.input_index, mine.prev_tx_hash,"
+      "   (SELECT CASE WHEN p.is_coinbase THEN p.block_height END FROM transactions p"
+      "     WHERE p.wallet_id = $1 AND p.tx_hash = mine.prev_tx_hash) AS made_at"
+      "   FROM tx_inputs mine WHERE mine.wallet_id = $1 AND mine.tx_id = $2) i"
+      " WHERE i.made_at > y.mature_height ORDER BY i.input_index LIMIT 1",
+      {wallet_, row.id}));
+  if (!young) return {};
+  return fail(Code::kConflict, "coinbase {} matures with block {}; wait, or force the spend",
+              shown(std::get<0>(*young)), std::get<1>(*young));
+}
+
 Result<> Ledger::check_leases(const Row& row, const RecordOptions& options) {
   if (options.force) return {};
   const LockId mine = options.lock_id.value_or(LockId{});

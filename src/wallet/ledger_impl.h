@@ -113,6 +113,11 @@ class Ledger {
   Result<std::vector<Row>> conflicts(const Row& row);
   // Errors: kConflict if it spends from an invalid transaction, or a coin whose spender is pruned.
   Result<> check_parents(const Row& row);
+  // A person's, and new: what it pays and what it spends, if all of that is known.
+  // Errors: kInvalidInput.
+  Result<> check_outlay(const Row& row, const TxView& view);
+  // Errors: kConflict if it spends a coinbase that is too young.
+  Result<> check_mature(const Row& row);
   Result<std::vector<Row>> pending_parents(const Row& row);
   // No published transaction spends from a pending one: the money would count twice.
   // Errors: kConflict.

@@ -129,11 +129,14 @@ Result<Recorded> Ledger::add_pending(const TxView& view, std::span<const OwnedOu
     return unchanged(*row, bytes || coins);
   }
   const bool is_new = !row;
-  if (is_new)
+  if (is_new) {
     row = TRY(insert(view, TxStatus::kPending, std::nullopt, false));
-  else
+    TRY(check_outlay(*row, view));
+  } else {
     (void)TRY(keep_bytes(*row, view, false));
+  }
   TRY(check_parents(*row));
+  if (!options.force) TRY(check_mature(*row));
   TRY(check_children_pending(*row));
   const std::vector<Row> others = TRY(conflicts(*row));
   for (const Row& other : others) {
@@ -207,6 +210,7 @@ Result<Recorded> Ledger::add_published(const TxView& view, std::span<const Owned
   } else {
     const bool is_new = !row;
     if (is_new) row = TRY(insert(view, TxStatus::kPublished, std::nullopt, in_mempool));
+    if (is_new && !in_mempool) TRY(check_outlay(*row, view));
     answer = TRY(publish_row(*row, is_new, in_mempool));
     if (!is_new && answer.changed) (void)TRY(keep_bytes(*row, view, in_mempool));
   }
@@ -235,6 +239,7 @@ Result<Recorded> Ledger::add_confirmed(const TxView& view, std::span<const Owned
     return fail(Code::kConflict, "{} is confirmed at height {}", shown(row->hash), *row->height);
   if (!row) {
     row = TRY(insert(view, TxStatus::kPublished, block, false));
+    if (word == Word::kPerson) TRY(check_outlay(*row, view));
   } else {
     (void)TRY(sql_.execute(
         "UPDATE transactions SET status = 'published', reason = NULL, changed_at = coffer_now(),"

@@ -70,6 +70,8 @@ Result<Recorded> Store::record_in(sql::Transaction& sql, WalletId wallet,
     return fail(Code::kInvalidInput, "bump, lock id and force are for pending transactions");
   if (options.block && options.block->hash == network_.genesis)
     return fail(Code::kInvalidInput, "what the genesis block pays cannot be spent");
+  if (options.block && view.tx.coinbase && options.block->index != 0)
+    return fail(Code::kInvalidInput, "a coinbase is the first transaction of its block: index 0");
   Ledger ledger(sql, wallet);
   TRY(ledger.lock());
   const std::vector<OwnedOutput> owned = TRY(find_owned(sql, network_, wallet, view));
