@@ -157,7 +157,7 @@ void WalletStory::payment_story() {
 
   const std::string expires =
       text({"lease", "shop", tx + "#0", "--lock-id", kLock, "--for", "10m"});
-  EXPECT_NE(expires.find("1 coins leased until"), std::string::npos) << expires;
+  EXPECT_NE(expires.find("1 coin leased until"), std::string::npos) << expires;
   EXPECT_EQ(count({"--unleased"}), 0u);
   EXPECT_EQ(count({"--leased"}), 1u);
   expect_refusal(wallet({"lease", "shop", tx + ":0", "--lock-id", kOtherLock, "--for", "1s"}), 1,

@@ -293,7 +293,7 @@ TEST_F(WalletRescan, AHistoryOfAnotherProgramComesInWithAWayBack) {
   EXPECT_TRUE(tried.at("dry_run").as_bool());
   EXPECT_EQ(tried.at("addresses").to_number<std::uint64_t>(), 1u);
   const std::string done = text({"wallet", "import-history", "old", file});
-  EXPECT_NE(done.find("1 addresses"), std::string::npos) << done;
+  EXPECT_NE(done.find("1 address,"), std::string::npos) << done;
   EXPECT_NE(done.find("coffer db restore"), std::string::npos) << done;
   EXPECT_EQ(as_json({"wallet", "addresses", "old"}).at("addresses").as_array().size(), 1u);
   const std::string backup = data() + "/wallet.db.before-import-1";

@@ -1,5 +1,8 @@
 // What is typed at `coffer wallet` means what it says: nothing of it is dropped, and a list is
 // taken whole or not at all.
+#include <fstream>
+
+#include "http/client.h"
 #include "wallet_commands.h"
 
 namespace coffer {
@@ -49,6 +52,54 @@ TEST_F(WalletCommands, ScriptsAndAddressesAreImportedTogetherOrNotAtAll) {
                  2, "address");
   EXPECT_EQ(everything(), before);
   EXPECT_EQ(as_json({"import", "script", "shop", "51", "52"}).at("addresses").as_int64(), 2);
+}
+
+TEST_F(WalletCommands, WhatContradictsItselfIsRefused) {
+  make_shop();
+  (void)pay(1'000, 3);
+  expect_refusal(wallet({"coins", "shop", "--leased", "--unleased"}), 2, "--leased");
+  expect_refusal(wallet({"history", "shop", "--confirmed", "--unconfirmed"}), 2, "--confirmed");
+  expect_refusal(wallet({"coins", "shop", "--chain-pending"}), 2, "spendable");
+  EXPECT_EQ(wallet({"coins", "shop", "--chain-pending", "--spendable"}).exit_code, 0);
+  for (const char* amount : {"0", "0.5", "", "2100000000000001"})
+    expect_refusal(wallet({"select", "shop", amount, "--lock-id", kLock, "--for", "1m"}), 2,
+                   "amount: expected a whole number from 1");
+  expect_refusal(wallet({"select", "shop", "5", "--lock-id", std::string(64, 'x'), "--for", "1m"}),
+                 2, "got a character that is none");
+  expect_refusal(wallet({"import", "address", "shop", "bc1nobody"}), 2, "address 'bc1nobody'");
+  expect_refusal(run({"status", "--data", data()}), 1, "only wallets in");
+}
+
+TEST_F(WalletCommands, ABlockThatTheChainDoesNotHaveIsRefused) {
+  ASSERT_EQ(run({"sync", "--to", "5", "--data", data()}).exit_code, 0);
+  make_shop();
+  const Bytes raw = wallet::test_tx({wallet::foreign_outpoint(1)}, {{1'000, new_script()}});
+  const auto record = [&](const std::string& hash) {
+    return wallet(
+        {"record", "shop", to_hex(raw), "--height", "3", "--block", hash, "--index", "1"});
+  };
+  const std::string before = everything();
+  const Finished refused = record(kLock);
+  expect_refusal(refused, 1, "block 3 of the chain is ");
+  EXPECT_EQ(everything(), before);
+  const std::size_t at = refused.err.find("chain is ") + 9;
+  EXPECT_EQ(record(refused.err.substr(at, 64)).exit_code, 0);
+  // The daemon says the same.
+  test::Process server(
+      {test::coffer(), "demo", "--json", "--data", data(), "--listen", "127.0.0.1:0"});
+  ASSERT_TRUE(server.wait_for_output("\n")) << server.err();
+  const std::string url = str(json::parse(server.out()), "url");
+  http::ClientOptions body;
+  std::string token;
+  std::getline(std::ifstream(data() + "/token"), token);
+  body.headers = {{"Authorization", "Bearer " + token}};
+  body.body = json::serialize(
+      json::object{{"raw", to_hex(raw)}, {"height", 3}, {"block_hash", kLock}, {"block_index", 1}});
+  const auto answer =
+      http::request(http::Method::kPost, url + "/api/v1/wallets/shop/transactions", body);
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->status, 409);
+  EXPECT_NE(answer->content().find("block 3 of the chain is "), std::string::npos);
 }
 
 // A refusal that left headers of another network would lock the wallets out.

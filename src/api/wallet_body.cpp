@@ -15,6 +15,27 @@ constexpr std::uint64_t kMaxIndex = 0x7fffffff;  // of a descriptor, or in a blo
 constexpr std::uint64_t kMaxGapLimit = 100'000;  // as the table says
 constexpr std::uint64_t kMaxTime = 1ull << 40;
 
+// Of a document that was parsed, which keeps the last of two fields with one name.
+std::size_t fields_kept(const json::value& value) {
+  std::size_t count = 0;
+  if (const json::object* object = value.if_object())
+    for (const auto& [key, field] : *object) count += 1 + fields_kept(field);
+  if (const json::array* array = value.if_array())
+    for (const json::value& item : *array) count += fields_kept(item);
+  return count;
+}
+// In its text: every field has a colon, and no colon is elsewhere but in strings.
+std::size_t fields_written(std::string_view text) {
+  std::size_t count = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') in_string = !in_string;
+    if (in_string && text[i] == '\\') ++i;
+    if (!in_string && text[i] == ':') ++count;
+  }
+  return count;
+}
+
 // A JSON object with known fields only. What an accessor does not find is an error that says so, or
 // the default of an optional one.
 class Body {
@@ -25,6 +46,8 @@ class Body {
         text.empty() ? json::value(json::object()) : json::parse(json::string_view(text), error);
     if (error) return fail(Code::kInvalidInput, "the body is not JSON: {}", error.message());
     if (!document.is_object()) return fail(Code::kInvalidInput, "the body must be a JSON object");
+    if (fields_written(text) != fields_kept(document))
+      return fail(Code::kInvalidInput, "a field of the body is there twice");
     return of(std::move(document.as_object()), std::move(known));
   }
   static Result<Body> of(json::object object, std::vector<std::string_view> known) {
@@ -220,7 +243,7 @@ Result<wallet::LeaseSelection> parse_selection_body(std::string_view text) {
       Body::parse(text, {"amount", "lock_id", "duration_ms", "account", "order", "chain_pending"}));
   wallet::LeaseSelection selection;
   const std::string amount = TRY(body.text("amount"));
-  selection.amount = TRY_IN("amount", parse_satoshi(amount));
+  selection.amount = TRY(parse_payment(amount));
   selection.lock_id = TRY(lock_id(body));
   selection.duration_ms = TRY(duration_ms(body));
   selection.account = TRY(body.text_if("account"));

@@ -70,12 +70,17 @@ Result<std::uint64_t> parse_satoshi(std::string_view text) {
   return parse_whole(text, 0, kMaxSatoshi);
 }
 
+Result<std::uint64_t> parse_payment(std::string_view text) {
+  return TRY_IN("amount", parse_whole(text, 1, kMaxSatoshi));
+}
+
 Result<wallet::LockId> parse_lock_id(std::string_view text) {
   const auto bytes = from_hex(text);
   if (!bytes || bytes->size() != wallet::LockId::kSize)
-    return fail(Code::kInvalidInput,
-                "lock_id: expected 32 bytes of your choice as 64 hex digits, got {} characters",
-                text.size());
+    return fail(
+        Code::kInvalidInput, "lock_id: expected 32 bytes of your choice as 64 hex digits, got {}",
+        text.size() == 2 * wallet::LockId::kSize ? "a character that is none"
+                                                 : fmt::format("{} characters", text.size()));
   return wallet::LockId::from(bytes->data());
 }
 
@@ -160,6 +165,8 @@ Result<wallet::CoinQuery> parse_coin_query(const chain::Network& network,
     coins.spendable = TRY_IN("spendable", parse_flag(*text));
   if (const auto text = http::find(query, "chain_pending"))
     coins.chain_pending = TRY_IN("chain_pending", parse_flag(*text));
+  if (coins.chain_pending && !coins.spendable)
+    return fail(Code::kInvalidInput, "chain_pending: says what is spendable; give spendable too");
   if (const auto text = http::find(query, "order")) coins.order = TRY(parse_order(*text));
   return coins;
 }

@@ -20,6 +20,8 @@ Result<Hash256> parse_hash(std::string_view what, std::string_view text);
 Result<wallet::LockId> parse_lock_id(std::string_view text);
 Result<wallet::CoinOrder> parse_order(std::string_view text);
 Result<std::uint64_t> parse_satoshi(std::string_view text);
+// What is to be paid: not nothing.
+Result<std::uint64_t> parse_payment(std::string_view text);
 // A whole number and ms, s, m, h, d or w, as 10m or 90d; from 1 ms to a hundred years.
 Result<std::int64_t> parse_duration_ms(std::string_view text);
 // Hex in either case, with blanks and line ends around it.

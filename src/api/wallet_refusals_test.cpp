@@ -110,6 +110,11 @@ TEST_F(WalletRefusals, UnknownFieldsAndParametersAreNamed) {
     get("/wallets/shop" + std::string(path) + "?min_amonut=5", 400, "'min_amonut'");
   get("/wallets?page=2", 400, "'page'");
   get("/wallets/shop/coins?count=1&count=2", 400, "twice");
+  post("/wallets", R"({"name":"b","name":"c"})", 400, "twice");
+  post("/wallets", R"({"name":"b","\u006eame":"c"})", 400, "twice");
+  post("/wallets/shop/leases", R"({"coins":[{"tx_hash":"00","output_index":0,"output_index":1}]})",
+       400, "twice");
+  EXPECT_EQ(wallets_.send(Method::kPost, "/wallets", R"({"name":"a:b\"c:"})").status, 400);
   post("/wallets", "[]", 400, "object");
   post("/wallets", "{", 400, "JSON");
   post("/wallets", std::string(100, '['), 400, "JSON");
@@ -281,6 +286,7 @@ TEST_F(WalletRefusals, FiltersPagesAndLabels) {
       {"order=up", "order"},
       {"leased=maybe", "leased"},
       {"spendable=1", "spendable"},
+      {"chain_pending=true", "spendable"},
       {"min_amount=-1", "min_amount"},
       {"min_amount=0.5", "min_amount"},
       {"max_amount=99999999999999999999", "max_amount"},

@@ -74,16 +74,22 @@ void add_store_commands(CLI::App& app, Parsed& parsed) {
   CLI::App* demo = app.add_subcommand(
       "demo", "Run with a simulated chain and show its page: nothing else is needed");
   add_settings(*demo, parsed, kEverything);
+  demo->footer("Examples:\n  coffer demo\n  coffer demo --data /tmp/c --listen 127.0.0.1:0\n");
   demo->callback([&] { parsed.action = [](const Context& c) { return run_serve(c, true); }; });
 
   CLI::App* serve =
       app.add_subcommand("serve", "Follow a source and serve HTTP until stopped (Ctrl-C)");
   add_settings(*serve, parsed, kEverything);
+  serve->footer(
+      "Examples:\n"
+      "  coffer serve --network mainnet --source rpc:http://127.0.0.1:8332\n"
+      "  coffer serve --network mainnet --source blkdir:/srv/bitcoin/blocks --data /srv/c\n");
   serve->callback([&] { parsed.action = [](const Context& c) { return run_serve(c, false); }; });
 
   CLI::App* sync =
       app.add_subcommand("sync", "Import blocks from a source, with a progress bar, and stop");
   add_settings(*sync, parsed, kEverything);
+  sync->footer("Examples:\n  coffer sync --to 1000 --data /tmp/c\n");
   static std::optional<std::uint64_t> to;
   sync->add_option("--to", to,
                    "stop after the block of this height (default: the end of the source)")
@@ -94,11 +100,13 @@ void add_store_commands(CLI::App& app, Parsed& parsed) {
   CLI::App* status =
       app.add_subcommand("status", "Show what runs, where the data is and how far behind it is");
   add_settings(*status, parsed, kStoreOnly);
+  status->footer("Examples:\n  coffer status\n  coffer status --data /tmp/c --json\n");
   status->callback([&] { parsed.action = run_status; });
 
   CLI::App* rebuild =
       app.add_subcommand("rebuild", "Empty one consumer's store; the next start fills it again");
   add_settings(*rebuild, parsed, kStoreOnly);
+  rebuild->footer("Examples:\n  coffer rebuild totals --data /tmp/c\n");
   static std::string consumer;
   rebuild->add_option("consumer", consumer, "totals, events or utxo")->required();
   rebuild->callback(

@@ -152,7 +152,14 @@ Result<> run_status(const Context& context) {
   std::optional<api::Status> status = TRY(daemon_status(context.config));
   const bool running = status.has_value();
   if (!running) {
-    if (!TRY(file_exists(fs::path(context.config.data_dir) / "db")))
+    const bool has_chain = TRY(file_exists(fs::path(context.config.data_dir) / "db"));
+    if (!has_chain && TRY(file_exists(fs::path(context.config.data_dir) / "wallet.db")))
+      return fail(
+          Code::kNotFound,
+          "only wallets in {}, no chain is followed yet; see 'coffer wallet list', or start "
+          "'coffer serve'",
+          context.config.data_dir);
+    if (!has_chain)
       return fail(Code::kNotFound,
                   "nothing in {} yet; start with 'coffer demo' or name the place with --data",
                   context.config.data_dir);

@@ -82,13 +82,14 @@ Result<> run_db_backup(const Context& context, const std::string& file) {
 }
 
 Result<> run_db_restore(const Context& context, const DbRestoreArguments& arguments) {
-  const WalletDatabase wallet = TRY(find_wallet_database(context.config));
+  WalletDatabase wallet = TRY(find_wallet_database(context.config));
   if (wallet.where.dialect == sql::Dialect::kPostgres)
     return fail(Code::kUsage,
                 "PostgreSQL is restored with its own tools: pg_restore --clean --if-exists "
                 "--single-transaction {} {}",
                 wallet.where.tool_flags, arguments.file);
   const auto alone = TRY(keep_daemons_out(wallet.config));
+  TRY(settle_restore(wallet));
   if (wallet.config.wallet.database.empty()) TRY(make_directory(wallet.config.data_dir, 0700));
   const sql::Restored restored = TRY(copy_back(wallet, arguments));
   if (context.json) {
@@ -102,12 +103,14 @@ Result<> run_db_restore(const Context& context, const DbRestoreArguments& argume
     print_line(out.take());
     return finish_output();
   }
-  print_line(fmt::format("{} is what {} holds: {}", wallet.where.name, arguments.file,
+  const sql::Identity whose = restored.status.identity.value_or(sql::Identity{});
+  print_line(fmt::format("{} is what {} holds: wallets of {} {}, {}", wallet.where.name,
+                         arguments.file, whose.chain, whose.network,
                          cli::human_bytes(counted(restored.size_bytes))));
   if (!restored.kept.empty())
     print_line(fmt::format("the one before is kept as {}", restored.kept.string()));
   if (!restored.status.pending.empty())
-    print_line(fmt::format("{} migrations are pending; the next start applies them",
+    print_line(fmt::format("pending migrations: {}; the next start applies them",
                            restored.status.pending.size()));
   print_line(
       "next: start coffer; it catches up with the chain and compares unconfirmed transactions with "

@@ -129,7 +129,7 @@ Result<> Node::open_utxo(std::span<const chain::GenesisUtxo> genesis) {
 
 Result<> Node::open_wallet() {
   if (!has_wallet(config_)) return {};
-  wallet_ = TRY_IN("wallet", WalletNode::open(config_, network_));
+  wallet_ = TRY_IN("wallet", WalletNode::open(config_, network_, *chain_));
   // Without addresses there is nothing to find in old blocks.
   TRY_IN("wallet", wallet_->feed().skip_to(chain_->position()));
   bus_->add(wallet_->feed());
@@ -246,7 +246,7 @@ Result<> Node::serve() {
   };
   if (utxo_) utxo_monitor_ = std::make_unique<UtxoMonitor>(*utxo_, metrics_);
   if (wallet_) wallet_monitor_ = std::make_unique<WalletMonitor>(wallet_->store(), metrics_);
-  if (wallet_) wallet_->start(*chain_, [this] { return open_another_source(); });
+  if (wallet_) wallet_->start([this] { return open_another_source(); });
   service_ = TRY(api::Service::start(std::move(options), metrics_, clock_));
   // Whoever reads it is on this machine: a wildcard address is reached through loopback.
   std::string url = service_->url();

@@ -45,9 +45,12 @@ class QueryOptions {
         ->type_name(type);
     return *this;
   }
-  QueryOptions& flag(const char* name, const char* parameter, const char* value, const char* help) {
-    command_.add_flag_callback(
+  // `against` is a flag that says the opposite.
+  QueryOptions& flag(const char* name, const char* parameter, const char* value, const char* help,
+                     const char* against = nullptr) {
+    CLI::Option* option = command_.add_flag_callback(
         name, [this, parameter, value] { values_[parameter] = value; }, help);
+    if (against != nullptr) option->excludes(command_.get_option(against));
     return *this;
   }
   QueryOptions& page() {
@@ -120,7 +123,7 @@ void add_reads(CLI::App& wallet, Parsed& parsed) {
       .text("--min-confirmations", "N", "at least so many")
       .text("--max-confirmations", "N", "at most so many")
       .flag("--leased", "leased", "true", "only leased ones")
-      .flag("--unleased", "leased", "false", "only those that are not leased")
+      .flag("--unleased", "leased", "false", "only those that are not leased", "--leased")
       .flag("--spendable", "spendable", "true",
             "only what may be spent now: confirmed, mature, not leased")
       .flag("--chain-pending", "chain_pending", "true",
@@ -134,7 +137,7 @@ void add_reads(CLI::App& wallet, Parsed& parsed) {
       .text("--status", "LIST",
             "pending, published, replaced, failed, orphaned; several with commas")
       .flag("--confirmed", "confirmed", "true", "only confirmed ones")
-      .flag("--unconfirmed", "confirmed", "false", "only unconfirmed ones")
+      .flag("--unconfirmed", "confirmed", "false", "only unconfirmed ones", "--confirmed")
       .page();
   add_query(wallet, parsed, "leases", "List the leases that have not expired",
             "  coffer wallet leases shop\n", run_wallet_leases)

@@ -101,13 +101,12 @@ Result<> print_history(const Context& context, const wallet::HistoryImported& do
     print_line(out.take());
     return finish_output();
   }
-  print(
-      fmt::format("{}{} lines: {} transactions, {} known already, {} descriptors, {} addresses, "
-                  "{} labels, {} leases\n",
-                  dry_run ? "every line can be read; " : "", cli::with_thousands(done.lines),
-                  cli::with_thousands(done.transactions), cli::with_thousands(done.unchanged),
-                  cli::with_thousands(done.descriptors), cli::with_thousands(done.addresses),
-                  cli::with_thousands(done.labels), cli::with_thousands(done.leases)));
+  print(fmt::format(
+      "{}{}: {}, {} known already, {}, {}, {}, {}\n", dry_run ? "every line can be read; " : "",
+      cli::counted(done.lines, "line"), cli::counted(done.transactions, "transaction"),
+      cli::with_thousands(done.unchanged), cli::counted(done.descriptors, "descriptor"),
+      cli::counted(done.addresses, "address", "addresses"), cli::counted(done.labels, "label"),
+      cli::counted(done.leases, "lease")));
   return finish_output();
 }
 
@@ -137,8 +136,9 @@ Result<> run_wallet_rescan(const Context& context, const WalletRescan& rescan) {
     out.begin_object().field("blocks", done.blocks).field("changed", done.changed).end_object();
     print_line(out.take());
   } else {
-    print(fmt::format("{} blocks looked at, {} transactions are new or have more of this wallet\n",
-                      cli::with_thousands(done.blocks), cli::with_thousands(done.changed)));
+    print(fmt::format("{} looked at; new, or with more of this wallet: {}\n",
+                      cli::counted(done.blocks, "block"),
+                      cli::counted(done.changed, "transaction")));
   }
   return finish_output();
 }

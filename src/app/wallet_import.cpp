@@ -19,10 +19,9 @@ Result<> print_imported(const Context& context, const wallet::Imported& done) {
   else if (done.descriptors == 0 && done.addresses == 0)
     print("nothing new: all of it was known\n");
   else
-    print(
-        fmt::format("{} new descriptors, {} new addresses; coins of blocks that are passed "
-                    "already are found by a rescan\n",
-                    cli::with_thousands(done.descriptors), cli::with_thousands(done.addresses)));
+    print(fmt::format("{}, {}; coins of blocks that are passed already are found by a rescan\n",
+                      cli::counted(done.descriptors, "new descriptor"),
+                      cli::counted(done.addresses, "new address", "new addresses")));
   return finish_output();
 }
 
@@ -70,10 +69,10 @@ Result<> run_wallet_import_descriptor(const Context& context, const WalletImport
 }
 
 Result<> run_wallet_import_addresses(const Context& context, const WalletImport& import) {
-  return import_each(context, import,
-                     [](const chain::Network& network, const std::string& text) -> Result<Bytes> {
-                       return TRY_IN("address", chain::parse_address(network, text));
-                     });
+  return import_each(
+      context, import, [](const chain::Network& network, const std::string& text) -> Result<Bytes> {
+        return TRY_IN(fmt::format("address '{}'", text), chain::parse_address(network, text));
+      });
 }
 
 Result<> run_wallet_import_scripts(const Context& context, const WalletImport& import) {

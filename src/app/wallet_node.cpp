@@ -11,12 +11,18 @@ constexpr std::chrono::seconds kEvery{30};  // look for expired leases and unfin
 }  // namespace
 
 Result<std::unique_ptr<WalletNode>> WalletNode::open(const Config& config,
-                                                     const chain::Network& network) {
-  std::unique_ptr<WalletNode> node(new WalletNode(network));
+                                                     const chain::Network& network,
+                                                     const chainstate::ChainState& chain) {
+  std::unique_ptr<WalletNode> node(new WalletNode(network, chain));
   sql::DatabaseOptions options = TRY(wallet_database(config));
   node->database_ = TRY(sql::Database::open(std::move(options)));
-  node->store_ = TRY(
-      wallet::Store::open(*node->database_, node->network_, wallet_store_options(config, network)));
+  wallet::StoreOptions rules = wallet_store_options(config, network);
+  rules.block_at = [&chain](std::uint64_t height) -> Result<std::optional<Hash256>> {
+    const auto found = TRY(chain.at(Ordinal(height)));
+    if (!found) return std::nullopt;
+    return found->hash;
+  };
+  node->store_ = TRY(wallet::Store::open(*node->database_, node->network_, std::move(rules)));
   node->feed_ = TRY(wallet::Feed::open(*node->store_));
   return node;
 }
@@ -25,9 +31,8 @@ WalletNode::~WalletNode() {
   stop();
 }
 
-void WalletNode::start(const chainstate::ChainState& chain,
-                       std::function<Result<std::unique_ptr<feed::Source>>()> open_source) {
-  thread_ = std::thread([this, &chain, open = std::move(open_source)] { run(chain, open); });
+void WalletNode::start(std::function<Result<std::unique_ptr<feed::Source>>()> open_source) {
+  thread_ = std::thread([this, open = std::move(open_source)] { run(open); });
 }
 
 void WalletNode::stop() {
@@ -61,9 +66,8 @@ void WalletNode::clean_leases() {
   }
 }
 
-void WalletNode::run(const chainstate::ChainState& chain,
-                     const std::function<Result<std::unique_ptr<feed::Source>>()>& open_source) {
-  const RescanTools tools{network_, chain, *store_, *feed_, open_source, stopping_, {}};
+void WalletNode::run(const std::function<Result<std::unique_ptr<feed::Source>>()>& open_source) {
+  const RescanTools tools{network_, chain_, *store_, *feed_, open_source, stopping_, {}};
   while (!stopping_) {
     clean_leases();
     const auto asked = store_->requested_rescans();

@@ -16,15 +16,15 @@ class WalletNode {
   // Errors: those of sql::Database::open and
   // wallet::Store::open.
   static Result<std::unique_ptr<WalletNode>> open(const Config& config,
-                                                  const chain::Network& network);
+                                                  const chain::Network& network,
+                                                  const chainstate::ChainState& chain);
   ~WalletNode();
 
   wallet::Store& store() { return *store_; }
   wallet::Feed& feed() { return *feed_; }
 
   // Starts the thread for what is to be done now and then.
-  void start(const chainstate::ChainState& chain,
-             std::function<Result<std::unique_ptr<feed::Source>>()> open_source);
+  void start(std::function<Result<std::unique_ptr<feed::Source>>()> open_source);
   // Idempotent; waits for the thread.
   void stop();
 
@@ -33,12 +33,13 @@ class WalletNode {
                                             std::optional<std::uint64_t> from_height);
 
  private:
-  WalletNode(const chain::Network& network) : network_(network) {}
-  void run(const chainstate::ChainState& chain,
-           const std::function<Result<std::unique_ptr<feed::Source>>()>& open_source);
+  WalletNode(const chain::Network& network, const chainstate::ChainState& chain)
+      : network_(network), chain_(chain) {}
+  void run(const std::function<Result<std::unique_ptr<feed::Source>>()>& open_source);
   void clean_leases();
 
   const chain::Network network_;
+  const chainstate::ChainState& chain_;
   std::unique_ptr<sql::Database> database_;
   std::unique_ptr<wallet::Store> store_;
   std::unique_ptr<wallet::Feed> feed_;

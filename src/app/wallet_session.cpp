@@ -19,8 +19,9 @@ Result<WalletSession> WalletSession::open(const Config& config, bool create) {
   session.database = TRY(std::move(database));
   TRY(settle_network(*session.database, wanted));
   session.network = wanted.network;
-  session.store = TRY(wallet::Store::open(*session.database, session.network,
-                                          wallet_store_options(wanted.config, session.network)));
+  wallet::StoreOptions rules = wallet_store_options(wanted.config, session.network);
+  rules.block_at = stored_blocks(wanted.config);
+  session.store = TRY(wallet::Store::open(*session.database, session.network, std::move(rules)));
   return session;
 }
 

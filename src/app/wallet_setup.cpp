@@ -1,6 +1,7 @@
 #include "app/wallet_setup.h"
 
 #include "app/database_setup.h"
+#include "app/utxo_reader.h"
 #include "base/file.h"
 
 namespace coffer::app {
@@ -84,6 +85,27 @@ Result<WalletDatabase> find_wallet_database(const Config& config) {
   return wallet;
 }
 
+std::function<Result<std::optional<Hash256>>(std::uint64_t)> stored_blocks(const Config& config) {
+  struct Opened {
+    std::unique_ptr<kv::Database> db;
+    StoredChain stored;
+  };
+  auto kept = std::make_shared<std::optional<Opened>>();
+  return [config, kept](std::uint64_t height) -> Result<std::optional<Hash256>> {
+    if (!*kept) {
+      if (!TRY(data_identity(config))) return std::nullopt;
+      Opened opened;
+      kv::DatabaseOptions options = TRY(database_options(config, true));
+      opened.db = TRY(kv::Database::open(std::move(options)));
+      opened.stored = TRY(open_stored_chain(config, *opened.db));
+      *kept = std::move(opened);
+    }
+    const auto found = TRY((*kept)->stored.chain->at(Ordinal(height)));
+    if (!found) return std::nullopt;
+    return found->hash;
+  };
+}
+
 Result<> check_wallet_network(const Config& config) {
   const chain::Network network = TRY(chain::find_network(config.chain, config.network));
   sql::DatabaseOptions options = TRY(wallet_database(config));
@@ -111,6 +133,25 @@ Result<> settle_network(sql::Database& database, WalletDatabase& wallet) {
                 wallet.where.name, found.chain, found.network, wallet.network.name);
   wallet.network = TRY(chain::find_network(found.chain, found.network));
   wallet.migrations = wallet::migrations(wallet.network);
+  return {};
+}
+
+Result<> settle_restore(WalletDatabase& wallet) {
+  if (TRY(data_identity(wallet.config))) return {};
+  sql::DatabaseOptions options = wallet.options;
+  options.create_if_missing = false;
+  bool is_told = wallet.config.network != Config().network;
+  // One that is damaged says nothing.
+  if (const auto database = sql::Database::open(options)) {
+    sql::MigrateOptions anybody = wallet.migrations;
+    anybody.identity.reset();
+    const auto status = sql::migration_status(**database, anybody);
+    if (status && status->identity) {
+      TRY(settle_network(**database, wallet));
+      is_told = true;
+    }
+  }
+  if (!is_told) wallet.migrations.identity.reset();
   return {};
 }
 

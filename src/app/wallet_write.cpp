@@ -109,13 +109,14 @@ Result<> run_wallet_lease(const Context& context, const WalletLease& lease) {
   if (context.json)
     print_line(api::leased_json(request.coins.size(), request.lock_id, until));
   else
-    print(fmt::format("{} coins leased until {}\n", request.coins.size(), cli::time_text(until)));
+    print(fmt::format("{} leased until {}\n", cli::counted(request.coins.size(), "coin"),
+                      cli::time_text(until)));
   return finish_output();
 }
 
 Result<> run_wallet_select(const Context& context, const WalletSelect& select) {
   wallet::LeaseSelection wanted;
-  wanted.amount = TRY(typed(api::parse_satoshi(select.amount)));
+  wanted.amount = TRY(typed(api::parse_payment(select.amount)));
   wanted.lock_id = TRY(typed(api::parse_lock_id(select.lock_id)));
   wanted.duration_ms = TRY(typed(api::parse_duration_ms(select.duration)));
   wanted.order = TRY(typed(api::parse_order(select.order)));
@@ -149,7 +150,7 @@ Result<> run_wallet_release(const Context& context, const WalletLease& lease) {
   if (context.json)
     print_line(api::released_json(count, lock_id));
   else
-    print(fmt::format("{} coins released\n", cli::with_thousands(count)));
+    print(fmt::format("{} released\n", cli::counted(count, "coin")));
   return finish_output();
 }
 
@@ -162,7 +163,7 @@ Result<> run_wallet_clean_leases(const Context& context) {
   if (context.json)
     print_line(api::cleaned_leases_json(gone, false));
   else
-    print(fmt::format("{} expired leases taken away\n", cli::with_thousands(gone)));
+    print(fmt::format("{} taken away\n", cli::counted(gone, "expired lease")));
   return finish_output();
 }
 

@@ -101,6 +101,12 @@ std::string with_thousands(std::uint64_t value) {
   return digits;
 }
 
+std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
+  if (count == 1) return fmt::format("1 {}", one);
+  return many.empty() ? fmt::format("{} {}s", with_thousands(count), one)
+                      : fmt::format("{} {}", with_thousands(count), many);
+}
+
 std::string human_bytes(std::uint64_t bytes) {
   if (bytes < 1000) return fmt::format("{} B", bytes);
   constexpr std::array<const char*, 6> kUnits = {"kB", "MB", "GB", "TB", "PB", "EB"};

@@ -19,7 +19,9 @@ std::size_t display_width(std::string_view utf8);
 std::string printable(std::string_view text);
 
 std::string with_thousands(std::uint64_t value);  // 1,234,567
-std::string human_bytes(std::uint64_t bytes);     // 999 B, 1.2 kB, 34.5 MB (powers of 1000)
+// "1 coin", "2,000 coins"; `many` where it is not `one` with an s.
+std::string counted(std::uint64_t count, std::string_view one, std::string_view many = {});
+std::string human_bytes(std::uint64_t bytes);  // 999 B, 1.2 kB, 34.5 MB (powers of 1000)
 std::string human_duration_ms(std::uint64_t duration_ms);  // 850 ms, 12.3 s, 4m 05s, 2h 03m, 3d 04h
 
 enum class Align : std::uint8_t { kLeft, kRight };

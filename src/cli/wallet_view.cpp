@@ -250,10 +250,9 @@ std::string render_leases(const wallet::Page<wallet::LeasedCoin>& page) {
 }
 
 std::string render_pruned(const wallet::Pruned& pruned, bool dry_run) {
-  std::string out =
-      line(dry_run ? "would go" : "gone",
-           fmt::format("{} transactions, {} coins", with_thousands(pruned.transactions),
-                       with_thousands(pruned.coins)));
+  std::string out = line(dry_run ? "would go" : "gone",
+                         fmt::format("{}, {}", counted(pruned.transactions, "transaction"),
+                                     counted(pruned.coins, "coin")));
   out += line("stubs stay", with_thousands(pruned.stubs));
   out += line("invalid", with_thousands(pruned.invalid));
   if (pruned.more) out += "there is more: run it again\n";

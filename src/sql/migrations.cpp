@@ -65,9 +65,14 @@ Result<std::optional<Identity>> read_identity(Session& session) {
 Result<> check_identity(const std::optional<Identity>& found, const MigrateOptions& options) {
   if (!found || !options.identity || *found == *options.identity) return {};
   const auto text = [](const Identity& identity) {
-    return fmt::format("{} {} (genesis {}…, format {})", identity.chain, identity.network,
-                       identity.genesis.hex().substr(0, 16), identity.format);
+    return fmt::format("{} {} (format {})", identity.chain, identity.network, identity.format);
   };
+  if (found->chain == options.identity->chain && found->network == options.identity->network &&
+      found->format == options.identity->format)
+    return fail(Code::kConflict,
+                "the database belongs to another {} {}, with another first block; choose another "
+                "database",
+                found->chain, found->network);
   return fail(Code::kConflict, "the database belongs to {}, not to {}; choose another database",
               text(*found), text(*options.identity));
 }

@@ -30,7 +30,11 @@ Result<bool> concerns(sql::Transaction& sql, WalletId wallet, const TxView& view
 }
 
 // The row of the block that a person names: on the chain as far as is known here.
-Result<> add_block(sql::Transaction& sql, const BlockRef& block) {
+Result<> add_block(sql::Transaction& sql, const StoreOptions& options, const BlockRef& block) {
+  std::optional<Hash256> known;
+  if (options.block_at) known = TRY(options.block_at(block.height));
+  if (known && *known != block.hash)
+    return fail(Code::kConflict, "block {} of the chain is {}", block.height, shown(*known));
   const auto tip = TRY(sql.value<std::int64_t>("SELECT tip_height FROM sync_state"));
   if (tip && *tip >= 0 && block.height > static_cast<std::uint64_t>(*tip))
     return fail(Code::kInvalidInput, "block {} is above the tip {} of these wallets", block.height,
@@ -79,7 +83,7 @@ Result<Recorded> Store::record_in(sql::Transaction& sql, WalletId wallet,
     return fail(Code::kInvalidInput, "nothing in the transaction belongs to this wallet");
   Recorded recorded;
   if (options.block) {
-    TRY(add_block(sql, *options.block));
+    TRY(add_block(sql, options_, *options.block));
     recorded = TRY(ledger.add_confirmed(view, owned, *options.block, Ledger::Word::kPerson));
   } else if (pending) {
     recorded = TRY(ledger.add_pending(view, owned, options));

@@ -26,6 +26,9 @@ struct StoreOptions {
   // Indexes of descriptors that an import adds, and transactions that a prune takes away, within
   // one commit.
   std::size_t step = 1'000;
+  // Which block the chain has at a height; nothing if that is not known here. Called within a SQL
+  // transaction, so it waits for nobody. Null: nobody knows.
+  std::function<Result<std::optional<Hash256>>(std::uint64_t height)> block_at = nullptr;
 };
 
 // A filter for balance: everything, an account, or one script.
