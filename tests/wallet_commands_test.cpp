@@ -38,10 +38,11 @@ TEST_F(WalletCommands, StatusOfAStoppedDirectoryShowsTheWallets) {
 TEST_F(WalletCommands, HelpListsEveryCommandWithExamples) {
   const Finished help = run({"wallet", "--help"});
   EXPECT_EQ(help.exit_code, 0);
-  for (const char* name : {"create", "list",    "import", "address", "addresses", "descriptors",
-                           "record", "publish", "cancel", "balance", "coins",     "history",
-                           "show",   "lease",   "renew",  "release", "leases",    "clean-leases",
-                           "prune",  "verify",  "stats",  "label"}) {
+  for (const char* name :
+       {"create",  "list",     "import",  "address",      "addresses", "descriptors",   "record",
+        "publish", "cancel",   "balance", "coins",        "history",   "show",          "lease",
+        "renew",   "release",  "leases",  "clean-leases", "prune",     "verify",        "stats",
+        "label",   "accounts", "coin",    "select",       "rescan",    "import-history"}) {
     EXPECT_NE(help.out.find(std::string("\n  ") + name + " "), std::string::npos) << name;
     const Finished one = run({"wallet", name, "--help"});
     EXPECT_EQ(one.exit_code, 0) << name;

@@ -340,7 +340,7 @@ class Life {
   void let_time_pass();
   void prune();
   void prune(std::size_t wallet, std::optional<std::uint64_t> age_ms, bool dry_run);
-  // With a block that was held back and never committed, and then comes again.
+  // Often with a block that was held back and never committed, and then comes again.
   void crash();
 
   const chain::Network& network() const { return network_; }

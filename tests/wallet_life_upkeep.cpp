@@ -95,11 +95,27 @@ void Life::prune(std::size_t wallet, std::optional<std::uint64_t> age_ms, bool d
 void Life::crash() {
   did_ = "crashed";
   const bool all_of_it = rng_.one_in(4);
+  const bool holds_back = rng_.one_in(2);
+  if (holds_back) {
+    // A block that waits for more of them, and is lost with the process.
+    const std::vector<MadeTx> txs = minable();
+    const Hash256 prev = chain_.empty() ? Hash256{} : chain_.back().block->hash;
+    chain_.push_back({make_block(network(), prev, chain_.size(), txs, ++nonce_), txs});
+    const bus::BlockApplied waits{Ordinal(chain_.size() - 1), chain_.back().block, true, 1};
+    feed([&](Feed& feed) { return feed.on_block(waits); });
+  }
   for (WalletEngine* engine : engines_) all_of_it ? engine->open() : engine->open_feed();
   for (ModelWallet& model : models_)
     for (auto& [id, entry] : model.txs) entry.in_mempool = false;
   if (chain_.empty()) return;
-  // What was applied is delivered again and changes nothing.
+  if (holds_back) {
+    did_ = "crashed with a block that was not committed";
+    for (ModelWallet& model : models_) {
+      model.tip = static_cast<std::int64_t>(chain_.size()) - 1;
+      for (const MadeTx& tx : chain_.back().txs) model.connect(tx, chain_.size() - 1);
+    }
+  }
+  // What was applied is delivered again and changes nothing; what was not comes now.
   const bus::BlockApplied event{Ordinal(chain_.size() - 1), chain_.back().block, false, 0};
   feed([&](Feed& feed) { return feed.on_block(event); });
 }

@@ -191,7 +191,19 @@ TEST_P(WalletPeer, PaysAndDoubleSpendsInABlock) {
   ASSERT_NO_FATAL_FAILURE(expect_same("a payment of the payment, and another"));
   EXPECT_EQ(status(slow), "published");
 
-  ASSERT_NO_FATAL_FAILURE(node_.mine_on(branch, 110, 1, 0, {parent, child, fast}));
+  // W3: a start compares with the mempool, which has got another while nobody looked.
+  stop();
+  const auto unseen = payment(node_.coin_of(3), 1'000);
+  (void)node_.call("sendrawtransaction", {to_hex(unseen->wire)});
+  EXPECT_EQ(status(unseen), "absent");
+  follow(node_);
+  ASSERT_NO_FATAL_FAILURE(expect_same("a start beside a mempool"));
+  for (const DevTxPtr& tx : {parent, child, slow, unseen}) {
+    EXPECT_EQ(status(tx), "published");
+    EXPECT_TRUE(in_mempool(tx));
+  }
+
+  ASSERT_NO_FATAL_FAILURE(node_.mine_on(branch, 110, 1, 0, {parent, child, fast, unseen}));
   ASSERT_NO_FATAL_FAILURE(other_.copy(node_, 111));
   ASSERT_NO_FATAL_FAILURE(expect_same("a block with another spend"));
   EXPECT_EQ(status(slow), "failed: double_spent");

@@ -2,7 +2,7 @@
 // leases are cleaned away: no coin is ever held twice, and whoever is refused is told so by a
 // conflict, never by a deadlock or a busy database. Half of the coins are leased for an hour and
 // given back; the others for a moment, renewed, given back or left to expire, so that another takes
-// them over.
+// them over. Some do not name coins but select them.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,7 +33,7 @@ struct Claim {
 struct Shared {
   std::atomic<std::uint32_t> holder[kShort];
   std::atomic<std::uint64_t> leased, refused, held_twice, errors;
-  std::atomic<std::uint64_t> renewed, renewed_late, blocks, cleaned;
+  std::atomic<std::uint64_t> renewed, renewed_late, blocks, cleaned, selected;
   char first_error[200];
   std::atomic<std::size_t> claims;
   Claim claim[kMaxClaims];
@@ -63,7 +63,10 @@ class Worker {
 
   void run() {
     const Stopwatch watch;
-    while (watch.seconds() < seconds()) rng_.one_in(2) ? for_an_hour() : for_a_moment();
+    while (watch.seconds() < seconds()) {
+      const std::uint64_t pick = rng_.below(5);
+      pick < 2 ? for_an_hour() : pick < 4 ? for_a_moment() : by_selection();
+    }
   }
 
  private:
@@ -109,6 +112,40 @@ class Worker {
     }
     for (const std::size_t index : chosen) shared_.holder[index] = 0;
     release(list);
+  }
+
+  // Whatever is free, the larger ones first: those are leased by name for an hour.
+  void by_selection() {
+    lock_ = lock_of(who_, ++leases_);
+    LeaseSelection wanted;
+    wanted.amount = 2'000 * rng_.between(1, 4);
+    wanted.lock_id = lock_;
+    wanted.duration_ms = 3'600'000;
+    wanted.order = CoinOrder::kLargest;
+    wanted.chain_pending = true;
+    const auto selected = store_.select_and_lease(wallet_, wanted);
+    if (!selected) {
+      const bool is_said = selected.error().code == Code::kConflict || selected.error().retryable;
+      return is_said ? void(++shared_.refused) : shared_.error(selected.error());
+    }
+    ++shared_.selected;
+    const std::int64_t from = now();
+    std::set<std::size_t> of_hours, of_moments;
+    for (const Coin& coin : selected->coins) {
+      const auto at = std::ranges::find(coins_, coin.outpoint);
+      if (at == coins_.end()) continue;  // what a block has paid meanwhile
+      const auto index = static_cast<std::size_t>(at - coins_.begin());
+      (index < kShort ? of_hours : of_moments).insert(index);
+    }
+    for (const std::size_t index : of_hours) {
+      std::uint32_t nobody = 0;
+      if (!shared_.holder[index].compare_exchange_strong(nobody, who_)) ++shared_.held_twice;
+    }
+    claim(of_moments, from, now(), false);
+    for (const std::size_t index : of_hours) shared_.holder[index] = 0;
+    const auto back = store_.release_all(wallet_, lock_);
+    if (!back) return shared_.error(back.error());
+    if (*back != selected->coins.size()) ++shared_.held_twice;
   }
 
   // It is ours from when we were told so until it expires, or until just before we give it back.
@@ -206,7 +243,8 @@ void race(const std::function<std::unique_ptr<WalletEngine>()>& make) {
     const auto engine = make();
     wallet = engine->store().create({"shared"}).value().id;
     ASSERT_TRUE(engine->store().import_script(wallet, script(1), {}));
-    std::vector<Pay> pays(kCoins, Pay{script(1), 1000});
+    std::vector<Pay> pays(kShort, Pay{script(1), 2'000});
+    pays.resize(kCoins, Pay{script(1), 1'000});
     const MadeTx tx = make_tx({foreign(1)}, pays);
     ASSERT_TRUE(engine->store().record(wallet, tx.raw, {}));
     for (std::uint32_t i = 0; i < kCoins; ++i) coins.push_back({tx.id, i});
@@ -239,6 +277,7 @@ void race(const std::function<std::unique_ptr<WalletEngine>()>& make) {
   EXPECT_GT(shared->refused, 0u);
   EXPECT_GT(check_claims(*shared), 0u);
   EXPECT_GT(shared->renewed, 0u);
+  EXPECT_GT(shared->selected, 10u);
   EXPECT_GT(shared->blocks, 10u);
   const auto engine = make();
   // The last short ones expire by themselves.

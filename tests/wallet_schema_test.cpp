@@ -79,6 +79,43 @@ TEST_P(Schema, W4_ForbiddenCombinationsAreRefused) {
       check, {alice_, mined});
   refuses("UPDATE transactions SET tx_hash = $2 WHERE id = $1", Code::kConflict,
           {mined, loose.id});  // twice in one wallet
+  refuses("UPDATE transactions SET tx_hash = $2 WHERE id = $1", check,
+          {mined, Bytes(31, 7)});  // no hash
+  refuses(
+      "INSERT INTO utxos (wallet_id, tx_id, output_index, amount, account_id, address_id)"
+      " SELECT wallet_id, tx_id, output_index, 1, account_id, address_id FROM utxos",
+      Code::kConflict);  // an outpoint twice
+  const MadeTx before = confirmed(), after = tx({coin(before)}, {{1, 90}});
+  see(after), see(tx({coin(before)}, {{1, 80}}));
+  refuses(
+      "INSERT INTO tx_replacements (wallet_id, replaced_tx_id, replacement_tx_id, created_at)"
+      " SELECT wallet_id, replaced_tx_id, replacement_tx_id, 1 FROM tx_replacements",
+      Code::kConflict);
+  EXPECT_EQ(number("SELECT count(*) FROM tx_replacements"), 1);
+}
+
+// 000 §3.5: unspent, of transactions that are alive.
+TEST_P(Schema, SpendableUtxosAreThoseThatNobodySpends) {
+  const MadeTx mined = confirmed(10), spent = confirmed(20), held = confirmed(40);
+  mine({coinbase(80), incoming(5)});
+  const MadeTx loose = incoming(160), lost = incoming(320);
+  see(loose), see(lost);
+  see(tx({coin(spent)}, {{99, 20}}));
+  const MadeTx planned = tx({coin(held)}, {{1, 39}});
+  ok(record_pending(planned));
+  see(tx(lost.inputs, {{99, 300}}));  // takes its input
+  EXPECT_EQ(status(lost), "replaced: replaced");
+  EXPECT_EQ(number("SELECT CAST(sum(amount) AS BIGINT) FROM spendable_utxos"),
+            5 + 10 + 80 + 160 + 39);
+  // With maturity and leases it is what the store says.
+  ok(store().lease(alice_, {{coin(mined)}, lock_id(1), 1'000}));
+  const auto of_view = number(
+      "SELECT CAST(sum(v.amount) AS BIGINT) FROM spendable_utxos v CROSS JOIN sync_state y"
+      " WHERE v.tx_status = 'published' AND v.block_height IS NOT NULL"
+      " AND (NOT v.is_coinbase OR v.block_height <= y.mature_height) AND v.id NOT IN"
+      " (SELECT utxo_id FROM utxo_leases WHERE expires_at > coffer_now())");
+  EXPECT_EQ(of_view, 5);
+  EXPECT_EQ(balance().spendable, 5u);
 }
 
 TEST_P(Schema, W5_DeletingASpenderNeverBringsASpentCoinBack) {

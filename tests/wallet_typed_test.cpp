@@ -70,6 +70,40 @@ TEST_F(WalletCommands, WhatContradictsItselfIsRefused) {
   expect_refusal(run({"status", "--data", data()}), 1, "only wallets in");
 }
 
+TEST_F(WalletCommands, ALeasedCoinIsSpentByForceAndAHeldOneByABump) {
+  make_shop();
+  const Bytes parent = pay(150'000, 3);
+  const std::string tx = id_of(parent);
+  (void)text({"lease", "shop", tx + "#0", "--lock-id", kLock, "--for", "10m"});
+  const auto spend = [&](std::uint64_t amount) {
+    return wallet::test_tx({{wallet::test_txid(parent), 0}}, {{amount, Bytes(22, 1)}});
+  };
+  const auto record = [&](std::uint64_t amount, std::vector<std::string> more) {
+    more.insert(more.begin(), {"record", "shop", to_hex(spend(amount)), "--status", "pending"});
+    return wallet(more);
+  };
+  expect_refusal(record(149'000, {}), 1, "leased");
+  expect_refusal(record(149'000, {"--lock-id", kOtherLock}), 1, "leased");
+  EXPECT_EQ(record(149'000, {"--force"}).exit_code, 0);
+  expect_refusal(record(148'000, {"--force"}), 1, "bump");
+  EXPECT_EQ(record(148'000, {"--force", "--bump"}).exit_code, 0);
+  EXPECT_EQ(str(as_json({"publish", "shop", id_of(spend(148'000))}), "status"), "published");
+  EXPECT_EQ(str(as_json({"show", "shop", id_of(spend(149'000))}), "status"), "failed");
+  expect_refusal(wallet({"record", "shop", to_hex(spend(1)), "--force"}), 1, "pending");
+}
+
+TEST_F(WalletCommands, TheBenchmarkMeasuresEverySize) {
+  for (const char* wallets : {"1", "1000"}) {
+    const Finished end =
+        run({"bench", "wallet", "--coins", "1000", "--history", "1", "--wallets", wallets});
+    ASSERT_EQ(end.exit_code, 0) << end.err;
+    for (const char* what :
+         {": load", ": open", ": start to follow", ": balance", ": first page", ": lease",
+          ": record", ": rollback of 6", ": rollback of 100", ": size"})
+      EXPECT_NE(end.out.find(what), std::string::npos) << what << "\n" << end.out;
+  }
+}
+
 TEST_F(WalletCommands, ABlockThatTheChainDoesNotHaveIsRefused) {
   ASSERT_EQ(run({"sync", "--to", "5", "--data", data()}).exit_code, 0);
   make_shop();

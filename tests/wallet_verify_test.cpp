@@ -1,5 +1,6 @@
 // verify() finds damage: every rule is broken once, by somebody for whom no constraint holds.
 #include "sql/test_damage.h"
+#include "wallet/descriptor_test_util.h"
 #include "wallet_story.h"
 
 namespace coffer::wallet::test {
@@ -56,6 +57,11 @@ class Verify : public Story {
     mine({tx({coin(spent_)}, {{99, 70}})});
     mine_empty(300);
     ASSERT_GT(store().prune(alice_, {})->stubs, 0u);
+    ok(store().verify());
+  }
+
+  void watch_descriptor() {
+    ok(store().import_descriptor(alice_, "wpkh(" + kTestnetKey + "/0/*)", {}));
     ok(store().verify());
   }
 
@@ -150,6 +156,37 @@ TEST_P(Verify, TheSummaryOfWhatIsPrunedCountsItsList) {
   finds_after("UPDATE pruned_summary SET transactions = transactions + 1",
               "the summary of what is pruned counts its list");
 }
+TEST_P(Verify, TheSummaryOfWhatIsPrunedHasItsHeights) {
+  make_stub();
+  finds_after("UPDATE pruned_summary SET highest_height = 0", "the heights and the coins");
+}
+TEST_P(Verify, TheSummaryOfWhatIsPrunedHasItsCoins) {
+  make_stub();
+  finds_after("UPDATE pruned_summary SET coins = coins + 1", "the heights and the coins");
+}
+TEST_P(Verify, TheGapIsWatched) {
+  watch_descriptor();
+  finds_after("UPDATE descriptors SET next_index = 1", "the gap after what is in use");
+}
+TEST_P(Verify, EveryIndexIsWatched) {
+  watch_descriptor();
+  finds_after("DELETE FROM addresses WHERE address_index = 7", "is not watched at index 7");
+}
+TEST_P(Verify, AnAddressIsAtItsIndex) {
+  watch_descriptor();
+  finds_after("UPDATE addresses SET address_index = 8 WHERE address_index = 7",
+              "is not watched at index 7");
+}
+TEST_P(Verify, AnAddressIsOfItsDescriptor) {
+  watch_descriptor();
+  finds_after(
+      "UPDATE addresses SET address_index = 3, descriptor_id = (SELECT id FROM descriptors)"
+      " WHERE descriptor_id IS NULL AND id = (SELECT min(id) FROM addresses)",
+      "at index 3 is not of descriptor");
+}
+TEST_P(Verify, ThePositionIsThatOfTheTip) {
+  finds_after("UPDATE sync_state SET tip_height = tip_height + 1", "their tip is 2");
+}
 TEST_P(Verify, ACoinHasTheAccountOfItsAddress) {
   finds_after("UPDATE utxos SET account_id = account_id + 1", "a coin has the account");
 }
@@ -218,7 +255,7 @@ TEST_P(Verify, CoinsAreThoseOfTheBytes) {
 TEST_P(Verify, SaysEveryRuleThatItChecks) {
   std::vector<std::string> said;
   ok(store().verify([&](std::string_view what) { said.emplace_back(what); }));
-  EXPECT_EQ(said.size(), 22u) << "a new rule needs a test above";
+  EXPECT_EQ(said.size(), 26u) << "a new rule needs a test above";
 }
 
 TEST_P(Verify, CountsWhatItLookedAt) {

@@ -11,6 +11,7 @@
 #include "base/stopwatch.h"
 #include "base/temp_dir.h"
 #include "wallet/feed.h"
+#include "wallet/tx_view.h"
 
 namespace coffer::app {
 namespace {
@@ -100,6 +101,35 @@ class Case {
     });
     const Times ours = TRY(std::move(ours_timed));
     add("open", ours, bare, "open and a read, without the check of the schema");
+    return follow();
+  }
+  // A follower reads all that it looks for before its first block or transaction.
+  Result<> follow() {
+    chain::Outpoint nobodys;
+    nobodys.tx.fill(0xee);
+    const Bytes raw = payment(nobodys, bench_script(~std::uint64_t{1}), 0);
+    const bus::TxSeen seen {
+      TRY(wallet::decode_tx(network_, raw))
+    };
+    auto ours_timed = timed(3, [&](int) -> Result<> {
+      const auto feed = TRY(wallet::Feed::open(*store_));
+      return feed->on_tx_seen(seen);
+    });
+    const Times ours = TRY(std::move(ours_timed));
+    auto bare_timed = timed(3, [&](int) -> Result<> {
+      auto connection = TRY(database_->acquire());
+      sql::Transaction sql = TRY(connection.begin({.access = sql::Access::kRead}));
+      for (const std::string_view text :
+           {"SELECT script_pub_key FROM addresses",
+            "SELECT t.tx_hash FROM utxos u JOIN transactions t ON t.wallet_id = u.wallet_id"
+            " AND t.id = u.tx_id WHERE u.spent_by_tx_id IS NULL"}) {
+        sql::Rows rows = TRY(sql.stream(text));
+        while (TRY(rows.next())) (void)TRY(rows.get<ByteView>(0));
+      }
+      return {};
+    });
+    const Times bare = TRY(std::move(bare_timed));
+    add("start to follow", ours, bare, "read of all scripts and of the ids of unspent coins");
     return {};
   }
   Result<> size() {
@@ -166,35 +196,38 @@ class Case {
     return {};
   }
 
-  // The last funding transactions are unspent; those of the first wallet.
+  // The last funding transactions are unspent; those of the wallet that has the very last.
+  std::uint64_t last_funding() const {
+    return ((load_.history + 1) * load_.coins + kBenchCoinsPerTx - 1) / kBenchCoinsPerTx - 1;
+  }
+  wallet::WalletId owner() const { return wallet::WalletId(1 + last_funding() % load_.wallets); }
   chain::Outpoint unspent(std::uint64_t number) const {
-    const std::uint64_t funding =
-        ((load_.history + 1) * load_.coins + kBenchCoinsPerTx - 1) / kBenchCoinsPerTx;
-    const std::uint64_t last = funding - 1 - (funding - 1) % load_.wallets;
-    return {bench_txid(last - number / kBenchCoinsPerTx * load_.wallets),
+    return {bench_txid(last_funding() - number / kBenchCoinsPerTx * load_.wallets),
             static_cast<std::uint32_t>(number % kBenchCoinsPerTx)};
+  }
+  int writes() const {
+    const std::uint64_t coins = std::max(kBenchCoinsPerTx, load_.coins / load_.wallets);
+    return static_cast<int>(std::min<std::uint64_t>(kWrites, coins / 2));
   }
 
   Result<> lease() {
     wallet::LockId lock{};
     lock.fill(7);
-    const auto few = std::min<std::uint64_t>(
-        kWrites, std::max<std::uint64_t>(1, load_.coins / load_.wallets / 2));
-    auto ours_timed = timed(static_cast<int>(few), [&](int i) -> Result<> {
+    auto ours_timed = timed(writes(), [&](int i) -> Result<> {
       const chain::Outpoint coin = unspent(static_cast<std::uint64_t>(i));
-      (void)TRY(store_->lease(wallet::WalletId(1), {{coin}, lock, 60'000}));
+      (void)TRY(store_->lease(owner(), {{coin}, lock, 60'000}));
       return {};
     });
     const Times ours = TRY(std::move(ours_timed));
-    (void)TRY(store_->release_all(wallet::WalletId(1), lock));
+    (void)TRY(store_->release_all(owner(), lock));
     const auto id = TRY(coin_id());
-    auto bare_timed = timed(static_cast<int>(few), [&](int) -> Result<> {
+    auto bare_timed = timed(writes(), [&](int) -> Result<> {
       return database_->run_transaction([&](sql::Transaction& sql) -> Result<> {
         (void)TRY(
             sql.execute("INSERT INTO utxo_leases (wallet_id, utxo_id, external_lock_id, expires_at)"
-                        " VALUES (1, $1, $2, 1) ON CONFLICT (wallet_id, utxo_id) DO UPDATE"
+                        " VALUES ($3, $1, $2, 1) ON CONFLICT (wallet_id, utxo_id) DO UPDATE"
                         " SET expires_at = utxo_leases.expires_at + 1",
-                        {id, lock}));
+                        {id, lock, owner()}));
         return {};
       });
     });
@@ -205,12 +238,12 @@ class Case {
   Result<std::uint64_t> coin_id() {
     auto connection = TRY(database_->acquire());
     const auto id = TRY(connection.value<std::uint64_t>(
-        "SELECT max(id) FROM utxos WHERE wallet_id = 1 AND spent_by_tx_id IS NULL"));
+        "SELECT max(id) FROM utxos WHERE wallet_id = $1 AND spent_by_tx_id IS NULL", {owner()}));
     return id.value_or(0);
   }
 
-  // One input of ours, one output of ours, one of somebody else's.
-  static Bytes payment(const chain::Outpoint& from, std::uint32_t nonce) {
+  // One input, one output to this script, one to somebody else.
+  static Bytes payment(const chain::Outpoint& from, const Bytes& to, std::uint32_t nonce) {
     Bytes raw;
     append_le<std::uint32_t>(raw, 2);
     raw.push_back(1);
@@ -219,7 +252,7 @@ class Case {
     raw.push_back(0);
     append_le<std::uint32_t>(raw, 0xfffffffd);
     raw.push_back(2);
-    for (const Bytes& script : {bench_script(0), bench_script(~std::uint64_t{0})}) {
+    for (const Bytes& script : {to, bench_script(~std::uint64_t{0})}) {
       append_le<std::uint64_t>(raw, 400);
       raw.push_back(static_cast<std::uint8_t>(script.size()));
       append(raw, script);
@@ -228,33 +261,33 @@ class Case {
     return raw;
   }
   Result<> insert() {
-    const auto few = std::min<std::uint64_t>(
-        kWrites, std::max<std::uint64_t>(1, load_.coins / load_.wallets / 2));
-    auto ours_timed = timed(static_cast<int>(few), [&](int i) -> Result<> {
+    const std::uint64_t address = (owner().value - 1) * kBenchAddresses;
+    auto ours_timed = timed(writes(), [&](int i) -> Result<> {
       const auto nonce = static_cast<std::uint32_t>(i);
-      (void)TRY(store_->record(wallet::WalletId(1), payment(unspent(nonce), nonce), {}));
+      const Bytes raw = payment(unspent(nonce), bench_script(address), nonce);
+      (void)TRY(store_->record(owner(), raw, {}));
       return {};
     });
     const Times ours = TRY(std::move(ours_timed));
     std::uint64_t next = 1ull << 40;
-    auto bare_timed = timed(static_cast<int>(few), [&](int) -> Result<> {
+    auto bare_timed = timed(writes(), [&](int) -> Result<> {
       ++next;
       return database_->run_transaction([&](sql::Transaction& sql) -> Result<> {
         const Hash256 hash = bench_txid(next);
         (void)TRY(sql.execute(
             "INSERT INTO transactions (wallet_id, id, tx_hash, status, reason, received_time,"
-            " changed_at) VALUES (1, $1, $2, 'failed', 'bench', 0, 0)",
-            {next, hash}));
-        (void)TRY(sql.execute("INSERT INTO tx_raw (wallet_id, tx_id, raw_tx) VALUES (1, $1, $2)",
-                              {next, hash}));
+            " changed_at) VALUES ($3, $1, $2, 'failed', 'bench', 0, 0)",
+            {next, hash, owner()}));
+        (void)TRY(sql.execute("INSERT INTO tx_raw (wallet_id, tx_id, raw_tx) VALUES ($3, $1, $2)",
+                              {next, hash, owner()}));
         (void)TRY(
             sql.execute("INSERT INTO tx_inputs (wallet_id, tx_id, input_index, prev_tx_hash,"
-                        " prev_output_index) VALUES (1, $1, 0, $2, 0)",
-                        {next, hash}));
+                        " prev_output_index) VALUES ($3, $1, 0, $2, 0)",
+                        {next, hash, owner()}));
         (void)TRY(sql.execute(
             "INSERT INTO utxos (wallet_id, tx_id, output_index, amount, account_id, address_id)"
-            " VALUES (1, $1, 0, 1, 1, 1)",
-            {next}));
+            " VALUES ($2, $1, 0, 1, $2, $3)",
+            {next, owner(), address + 1}));
         return {};
       });
     });
@@ -339,9 +372,7 @@ Result<> run_bench_wallet(const Context& context, const BenchWalletArguments& ar
   } else {
     for (const std::uint64_t coins : {1'000u, 100'000u, 1'000'000u})
       for (const std::uint64_t history : {1u, 10u})
-        for (const std::uint64_t wallets : {1u, 1'000u})
-          // A wallet of one coin has nothing to page through.
-          if (coins >= 100 * wallets) loads.push_back({coins, history, wallets});
+        for (const std::uint64_t wallets : {1u, 1'000u}) loads.push_back({coins, history, wallets});
   }
   for (const WalletLoad& load : loads) {
     log::info("measuring", {{"coins", load.coins},

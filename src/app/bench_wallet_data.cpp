@@ -6,8 +6,6 @@
 namespace coffer::app {
 namespace {
 
-constexpr std::uint64_t kAddressesPerWallet = 50;
-
 Hash256 numbered(std::uint8_t kind, std::uint64_t number) {
   Bytes text = {kind};
   append_be64(text, number);
@@ -73,8 +71,8 @@ class Loader {
                 std::array<std::string_view, 6>{"wallet_id", "id", "account_id", "script_type",
                                                 "script_pub_key", "script_hash"},
                 [&](sql::Batch& batch) -> Result<> {
-                  for (std::uint64_t a = 0; a < load_.wallets * kAddressesPerWallet; ++a) {
-                    const std::uint64_t w = 1 + a / kAddressesPerWallet;
+                  for (std::uint64_t a = 0; a < load_.wallets * kBenchAddresses; ++a) {
+                    const std::uint64_t w = 1 + a / kBenchAddresses;
                     const Bytes script = bench_script(a);
                     TRY(batch.add({w, a + 1, w, "p2wpkh", script, crypto::sha256(script)}));
                   }
@@ -147,8 +145,8 @@ class Loader {
                   for (std::uint64_t i = 0; i < funding_; ++i)
                     for (std::uint64_t c = 0; c < kBenchCoinsPerTx; ++c) {
                       const std::uint64_t w = wallet_of(i);
-                      const std::uint64_t address = 1 + (w - 1) * kAddressesPerWallet +
-                                                    (i / load_.wallets) % kAddressesPerWallet;
+                      const std::uint64_t address =
+                          1 + (w - 1) * kBenchAddresses + (i / load_.wallets) % kBenchAddresses;
                       std::optional<std::uint64_t> by, at;
                       if (i < spending_) by = funding_ + i + 1, at = c;
                       TRY(batch.add({w, i + 1, c, 1'000 + c, w, address, by, at}));

@@ -13,6 +13,7 @@ struct WalletLoad {
 
 inline constexpr std::uint64_t kBenchBlocks = 1'000;
 inline constexpr std::uint64_t kBenchCoinsPerTx = 10;
+inline constexpr std::uint64_t kBenchAddresses = 50;  // of each wallet; their numbers go on
 
 // A p2wpkh script of its own for each number.
 Bytes bench_script(std::uint64_t number);

@@ -20,7 +20,7 @@ Result<WalletSession> WalletSession::open(const Config& config, bool create) {
   TRY(settle_network(*session.database, wanted));
   session.network = wanted.network;
   wallet::StoreOptions rules = wallet_store_options(wanted.config, session.network);
-  rules.block_at = stored_blocks(wanted.config);
+  rules.block_at = stored_blocks(wanted.config, session.network);
   session.store = TRY(wallet::Store::open(*session.database, session.network, std::move(rules)));
   return session;
 }

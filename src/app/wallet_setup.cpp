@@ -85,25 +85,28 @@ Result<WalletDatabase> find_wallet_database(const Config& config) {
   return wallet;
 }
 
-std::function<Result<std::optional<Hash256>>(std::uint64_t)> stored_blocks(const Config& config) {
+std::function<Result<std::optional<Hash256>>(std::uint64_t)> stored_blocks(
+    const Config& config, const chain::Network& network) {
   struct Opened {
     std::unique_ptr<kv::Database> db;
     StoredChain stored;
   };
   auto kept = std::make_shared<std::optional<Opened>>();
-  return [config, kept](std::uint64_t height) -> Result<std::optional<Hash256>> {
-    if (!*kept) {
-      if (!TRY(data_identity(config))) return std::nullopt;
-      Opened opened;
-      kv::DatabaseOptions options = TRY(database_options(config, true));
-      opened.db = TRY(kv::Database::open(std::move(options)));
-      opened.stored = TRY(open_stored_chain(config, *opened.db));
-      *kept = std::move(opened);
-    }
-    const auto found = TRY((*kept)->stored.chain->at(Ordinal(height)));
-    if (!found) return std::nullopt;
-    return found->hash;
-  };
+  return
+      [config, name = network.name, kept](std::uint64_t height) -> Result<std::optional<Hash256>> {
+        if (!*kept) {
+          const auto found = TRY(data_identity(config));
+          if (!found || found->network != name) return std::nullopt;
+          Opened opened;
+          kv::DatabaseOptions options = TRY(database_options(config, true));
+          opened.db = TRY(kv::Database::open(std::move(options)));
+          opened.stored = TRY(open_stored_chain(config, *opened.db));
+          *kept = std::move(opened);
+        }
+        const auto found = TRY((*kept)->stored.chain->at(Ordinal(height)));
+        if (!found) return std::nullopt;
+        return found->hash;
+      };
 }
 
 Result<> check_wallet_network(const Config& config) {
@@ -137,21 +140,9 @@ Result<> settle_network(sql::Database& database, WalletDatabase& wallet) {
 }
 
 Result<> settle_restore(WalletDatabase& wallet) {
-  if (TRY(data_identity(wallet.config))) return {};
-  sql::DatabaseOptions options = wallet.options;
-  options.create_if_missing = false;
-  bool is_told = wallet.config.network != Config().network;
-  // One that is damaged says nothing.
-  if (const auto database = sql::Database::open(options)) {
-    sql::MigrateOptions anybody = wallet.migrations;
-    anybody.identity.reset();
-    const auto status = sql::migration_status(**database, anybody);
-    if (status && status->identity) {
-      TRY(settle_network(**database, wallet));
-      is_told = true;
-    }
-  }
-  if (!is_told) wallet.migrations.identity.reset();
+  if (wallet.config.network != Config().network || TRY(data_identity(wallet.config))) return {};
+  // Not opened: that would change it, or lose what is damaged.
+  if (!TRY(file_exists(wallet.where.path))) wallet.migrations.identity.reset();
   return {};
 }
 

@@ -38,16 +38,17 @@ Result<WalletDatabase> find_wallet_database(const Config& config);
 // settings. Errors: kConflict naming the next step; those of sql::Database::open but kNotFound.
 Result<> check_wallet_network(const Config& config);
 
-// What the data directory knows of the chain, for StoreOptions::block_at; opened when it is asked
-// for the first time, and as it was then.
-std::function<Result<std::optional<Hash256>>(std::uint64_t)> stored_blocks(const Config& config);
+// What the data directory knows of the chain of this network, for StoreOptions::block_at; opened
+// when it is asked for the first time, and as it was then.
+std::function<Result<std::optional<Hash256>>(std::uint64_t)> stored_blocks(
+    const Config& config, const chain::Network& network);
 
 // Of a database that holds wallets already: their network is taken over from it where the settings
 // are the defaults, which nobody need have meant. Errors: kConflict if they name another.
 Result<> settle_network(sql::Database& database, WalletDatabase& wallet);
-// Whose wallets a backup may hold that is put into the place of this database: of the network of
-// the data directory, or of those that are there, or of the settings; anybody's where nobody has
-// said. Errors: as above.
+// Whose wallets a backup may hold that is put into the place of this database: anybody's if there
+// is none yet, the data directory follows no chain and the settings are the defaults; else those of
+// the settings. Opens no SQL database. Errors: as above.
 Result<> settle_restore(WalletDatabase& wallet);
 
 }  // namespace coffer::app

@@ -156,7 +156,8 @@ std::string coin_sql(const CoinQuery& query, bool history, bool has_address, boo
     where += fmt::format(" ORDER BY amount{0}, id{0}", direction);
   } else {
     if (goes_on) where += fmt::format(" AND id {} ${}", sign, next);
-    where += fmt::format(" ORDER BY id{}", direction);
+    // Not by the order of all ids: SQLite would walk through the wallet to find an address's coins.
+    where += fmt::format(" ORDER BY {}{}", history && has_address ? "id + 0" : "id", direction);
   }
   return fmt::format("SELECT {} FROM (SELECT * FROM utxos{} LIMIT {}) u{}", kColumns, where, rows,
                      kMore);
@@ -257,14 +258,14 @@ Result<Page<Coin>> find_coins(sql::Transaction& sql, WalletId wallet, const Coin
 
 Result<std::vector<Coin>> coins_leased_by(sql::Transaction& sql, WalletId wallet,
                                           const LockId& lock_id) {
-  static const std::string kSql = fmt::format(
-      "SELECT {} FROM (SELECT c.* FROM utxo_leases x CROSS JOIN utxos c WHERE x.wallet_id = $1"
+  const std::string text = fmt::format(
+      "SELECT {} FROM (SELECT c.* FROM utxo_leases x{} CROSS JOIN utxos c WHERE x.wallet_id = $1"
       " AND x.external_lock_id = $2 AND x.expires_at > coffer_now() AND c.wallet_id = x.wallet_id"
       " AND c.id = x.utxo_id ORDER BY c.id LIMIT {}) u{}",
-      kColumns, kMaxLeasedAtOnce, kMore);
+      kColumns, by_lock_id(sql), kMaxLeasedAtOnce, kMore);
   std::vector<Read> found;
   {
-    sql::Rows rows = TRY(sql.query(kSql, {wallet, lock_id}));
+    sql::Rows rows = TRY(sql.query(text, {wallet, lock_id}));
     while (TRY(rows.next())) found.push_back(TRY(read_coin(rows)));
   }
   AccountNames names(sql, wallet);

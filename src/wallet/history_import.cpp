@@ -107,6 +107,7 @@ class HistoryImport {
     has_header_ = true;
     if (auto* tx = std::get_if<HistoryTx>(&line)) {
       auto decoded = TRY(decode_tx(store_.network(), tx->raw));
+      TRY(store_.check_block(tx->options));
       waiting_.push_back({done_.lines, std::move(*tx), std::move(decoded), false});
       return {};
     }

@@ -81,7 +81,7 @@ Result<std::unique_ptr<ScratchWallet>> ScratchWallet::copy(const Store& store, W
   std::unique_ptr<ScratchWallet> scratch(new ScratchWallet);
   auto connection = TRY(store.database().acquire());
   const WalletInfo original = TRY(wallet_row(connection, "id = $1", {wallet}, "of that id"));
-  TRY(scratch->open(store.network(), original));
+  TRY(scratch->open(store, original));
   TRY(scratch->copy_rows(store, wallet));
   return scratch;
 }
@@ -93,14 +93,14 @@ ScratchWallet::~ScratchWallet() {
   if (!dir_.empty()) fs::remove_all(dir_, ignored);
 }
 
-Result<> ScratchWallet::open(const chain::Network& network, const WalletInfo& original) {
+Result<> ScratchWallet::open(const Store& from, const WalletInfo& original) {
   std::string dir = (fs::temp_directory_path() / "coffer-import-XXXXXX").string();
   if (::mkdtemp(dir.data()) == nullptr) return fail(errno_error(errno, "cannot make " + dir));
   dir_ = dir;
   sql::DatabaseOptions options;
   options.location = "sqlite:" + dir + "/wallet.db";
   database_ = TRY(sql::Database::open(options));
-  store_ = TRY(Store::open(*database_, network));
+  store_ = TRY(Store::open(*database_, from.network(), from.options_));
   Store::NewWallet same{original.name, original.birthday_height, original.gap_limit};
   wallet_ = TRY(store_->create(same))
   .id;

@@ -19,7 +19,7 @@ class ScratchWallet {
 
  private:
   ScratchWallet() = default;
-  Result<> open(const chain::Network& network, const WalletInfo& original);
+  Result<> open(const Store& from, const WalletInfo& original);
   Result<> copy_rows(const Store& from, WalletId wallet);
 
   std::filesystem::path dir_;

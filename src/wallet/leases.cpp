@@ -136,8 +136,9 @@ Result<std::uint64_t> Store::release_all(WalletId wallet, const LockId& lock_id)
       [&](sql::Transaction& sql) -> Result<std::uint64_t> {
         TRY(require_wallet(sql, wallet));
         const std::int64_t gone =
-            TRY(sql.execute("DELETE FROM utxo_leases WHERE wallet_id = $1 AND external_lock_id = $2"
-                            " AND expires_at > coffer_now()",
+            TRY(sql.execute(fmt::format("DELETE FROM utxo_leases{} WHERE wallet_id = $1"
+                                        " AND external_lock_id = $2 AND expires_at > coffer_now()",
+                                        by_lock_id(sql)),
                             {wallet, lock_id}));
         return static_cast<std::uint64_t>(gone);
       },

@@ -30,11 +30,7 @@ Result<bool> concerns(sql::Transaction& sql, WalletId wallet, const TxView& view
 }
 
 // The row of the block that a person names: on the chain as far as is known here.
-Result<> add_block(sql::Transaction& sql, const StoreOptions& options, const BlockRef& block) {
-  std::optional<Hash256> known;
-  if (options.block_at) known = TRY(options.block_at(block.height));
-  if (known && *known != block.hash)
-    return fail(Code::kConflict, "block {} of the chain is {}", block.height, shown(*known));
+Result<> add_block(sql::Transaction& sql, const BlockRef& block) {
   const auto tip = TRY(sql.value<std::int64_t>("SELECT tip_height FROM sync_state"));
   if (tip && *tip >= 0 && block.height > static_cast<std::uint64_t>(*tip))
     return fail(Code::kInvalidInput, "block {} is above the tip {} of these wallets", block.height,
@@ -83,7 +79,7 @@ Result<Recorded> Store::record_in(sql::Transaction& sql, WalletId wallet,
     return fail(Code::kInvalidInput, "nothing in the transaction belongs to this wallet");
   Recorded recorded;
   if (options.block) {
-    TRY(add_block(sql, options_, *options.block));
+    TRY(add_block(sql, *options.block));
     recorded = TRY(ledger.add_confirmed(view, owned, *options.block, Ledger::Word::kPerson));
   } else if (pending) {
     recorded = TRY(ledger.add_pending(view, owned, options));
@@ -94,8 +90,16 @@ Result<Recorded> Store::record_in(sql::Transaction& sql, WalletId wallet,
   return recorded;
 }
 
+Result<> Store::check_block(const RecordOptions& options) const {
+  if (!options.block || !options_.block_at) return {};
+  const auto known = TRY(options_.block_at(options.block->height));
+  if (!known || *known == options.block->hash) return {};
+  return fail(Code::kConflict, "block {} of the chain is {}", options.block->height, shown(*known));
+}
+
 Result<Recorded> Store::record(WalletId wallet, ByteView raw, const RecordOptions& options) {
   const std::unique_ptr<chain::Block> decoded = TRY(decode_tx(network_, raw));
+  TRY(check_block(options));
   auto recorded = database_.run_transaction(
       [&](sql::Transaction& sql) -> Result<Recorded> {
         TRY(share_writing(sql));

@@ -26,8 +26,7 @@ struct StoreOptions {
   // Indexes of descriptors that an import adds, and transactions that a prune takes away, within
   // one commit.
   std::size_t step = 1'000;
-  // Which block the chain has at a height; nothing if that is not known here. Called within a SQL
-  // transaction, so it waits for nobody. Null: nobody knows.
+  // Which block the chain has at a height; nothing if that is not known here. Null: nobody knows.
   std::function<Result<std::optional<Hash256>>(std::uint64_t height)> block_at = nullptr;
 };
 
@@ -270,6 +269,9 @@ class Store {
  private:
   friend class Feed;
   friend class HistoryImport;
+  friend class ScratchWallet;
+  // The block that a person names is the chain's, as far as is known. Errors: kConflict.
+  Result<> check_block(const RecordOptions& options) const;
   // record() inside a transaction that has begun.
   Result<Recorded> record_in(sql::Transaction& sql, WalletId wallet, const chain::Block& decoded,
                              const RecordOptions& options);

@@ -40,6 +40,10 @@ inline Result<CoinState> read_state(const sql::Rows& rows, int column) {
 }
 
 // ---- leases (leases.cpp) ----
+// After the table's name: SQLite would look through all leases of the wallet for a lock id.
+inline std::string_view by_lock_id(const sql::Session& sql) {
+  return sql.dialect() == sql::Dialect::kSqlite ? " INDEXED BY idx_utxo_leases_by_lock" : "";
+}
 // Takes a coin's lease if it is free, expired or held by the same lock id: $1 wallet, $2 coin, $3
 // lock id, $4 until; never to an earlier end. A row with the end if it did.
 inline constexpr std::string_view kTakeLease =

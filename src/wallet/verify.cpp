@@ -1,4 +1,5 @@
 // Every invariant, recomputed from the tables by statements that return what is wrong.
+#include "bus/position_codec.h"
 #include "wallet/addresses_impl.h"
 #include "wallet/store_impl.h"
 #include "wallet/tx_view.h"
@@ -79,6 +80,19 @@ constexpr Rule kRules[] = {
     {"the summary of what is pruned counts its list",
      "SELECT s.wallet_id, s.transactions FROM pruned_summary s WHERE s.transactions <> ("
      "  SELECT count(*) FROM pruned_transactions g WHERE g.wallet_id = s.wallet_id)"},
+    {"the summary of what is pruned has the heights and the coins of its list",
+     "SELECT s.wallet_id, s.coins FROM pruned_summary s JOIN (SELECT g.wallet_id,"
+     "  min(g.height) AS low, max(g.height) AS high, max(g.older_addresses) AS older,"
+     "  sum(length(g.outputs) - length(replace(g.outputs, ',', '')) - 1) AS n"
+     "  FROM pruned_transactions g GROUP BY g.wallet_id) l ON l.wallet_id = s.wallet_id"
+     // Of what schema 1 pruned nobody wrote down which.
+     " WHERE s.coins < l.n OR (s.coins > l.n AND l.older = 0) OR s.lowest_height > l.low OR "
+     "s.highest_height < l.high"
+     " OR s.fixed_height < l.high OR s.received < 0 OR s.spent < 0"},
+    {"the gap after what is in use is watched",
+     "SELECT d.wallet_id, d.id FROM descriptors d JOIN wallets w ON w.id = d.wallet_id"
+     " WHERE d.is_ranged AND d.derived_to < 2147483647"
+     " AND d.derived_to < d.next_index + w.gap_limit"},
     {"a coin has the account of its address",
      "SELECT u.wallet_id, u.id FROM utxos u LEFT JOIN addresses a ON a.wallet_id = u.wallet_id"
      " AND a.id = u.address_id WHERE a.id IS NULL OR a.account_id <> u.account_id"},
@@ -132,6 +146,29 @@ class Recomputed {
     return {};
   }
 
+  // What is watched is what the descriptors say.
+  Result<> derived() {
+    for (std::int64_t after = 0;;) {
+      const std::vector<Described> batch = TRY(next_descriptors(after));
+      if (batch.empty()) return {};
+      for (const Described& one : batch) {
+        if (watched_of_ != one.wallet) TRY(read_watched(one.wallet));
+        TRY(check(one));
+      }
+      after = batch.back().id;
+    }
+  }
+
+  Result<> position() {
+    const auto row =
+        TRY(sql_.one<Bytes, std::int64_t>("SELECT position, tip_height FROM sync_state"));
+    if (!row) return fail(Code::kCorrupt, "the wallets' position is missing");
+    const bus::Position position = TRY(bus::decode_position(std::get<0>(*row)));
+    if (static_cast<std::int64_t>(position.height()) - 1 == std::get<1>(*row)) return {};
+    return fail(Code::kCorrupt, "the wallets stand after {} blocks, and their tip is {}",
+                position.height(), std::get<1>(*row));
+  }
+
   Result<> transactions() {
     for (std::int64_t after = 0;;) {
       std::vector<Stored> batch = TRY(next_batch(after));
@@ -142,6 +179,70 @@ class Recomputed {
   }
 
  private:
+  struct Described {
+    std::int64_t wallet = 0, id = 0;
+    std::string text;
+    std::uint32_t derived_to = 0;
+  };
+  struct Watched {
+    Hash256 hash{};
+    std::int64_t descriptor = 0, index = 0;  // of the one that it belongs to
+    bool is_derived = false;
+  };
+  Result<std::vector<Described>> next_descriptors(std::int64_t after) {
+    sql::Rows rows =
+        TRY(sql_.query("SELECT wallet_id, id, descriptor, derived_to FROM descriptors WHERE id > $1"
+                       " ORDER BY id LIMIT 500",
+                       {after}));
+    std::vector<Described> batch;
+    while (TRY(rows.next())) {
+      Described one;
+      one.wallet = TRY(rows.get<std::int64_t>(0));
+      one.id = TRY(rows.get<std::int64_t>(1));
+      one.text = TRY(rows.get<std::string>(2));
+      one.derived_to = TRY(rows.get<std::uint32_t>(3));
+      batch.push_back(std::move(one));
+    }
+    return batch;
+  }
+  Result<> read_watched(std::int64_t wallet) {
+    sql::Rows rows =
+        TRY(sql_.stream("SELECT script_hash, coalesce(descriptor_id, 0), coalesce(address_index, 0)"
+                        " FROM addresses WHERE wallet_id = $1",
+                        {wallet}));
+    watched_.clear();
+    while (TRY(rows.next())) {
+      Watched one;
+      one.hash = TRY(rows.get<Hash256>(0));
+      one.descriptor = TRY(rows.get<std::int64_t>(1));
+      one.index = TRY(rows.get<std::int64_t>(2));
+      watched_.push_back(one);
+    }
+    std::ranges::sort(watched_, {}, &Watched::hash);
+    watched_of_ = wallet;
+    return {};
+  }
+  Result<> check(const Described& one) {
+    const Descriptor descriptor = TRY(parse_descriptor(network_, one.text));
+    for (std::uint32_t index = 0; index < one.derived_to; ++index) {
+      const std::vector<Bytes> scripts = TRY(descriptor.derive(index));
+      for (const Bytes& script : scripts) {
+        const Hash256 hash = script_hash(script);
+        const auto found = std::ranges::lower_bound(watched_, hash, {}, &Watched::hash);
+        const bool is_there = found != watched_.end() && found->hash == hash;
+        if (!is_there || (found->descriptor == one.id && found->index != index))
+          return fail(Code::kCorrupt, "wallet {}: descriptor {} is not watched at index {}",
+                      one.wallet, one.id, index);
+        if (found->descriptor == one.id) found->is_derived = true;
+      }
+    }
+    for (const Watched& other : watched_)
+      if (other.descriptor == one.id && !other.is_derived)
+        return fail(Code::kCorrupt, "wallet {}: an address at index {} is not of descriptor {}",
+                    one.wallet, other.index, one.id);
+    return {};
+  }
+
   struct Stored {
     std::int64_t wallet = 0, id = 0;
     Hash256 hash{};
@@ -208,6 +309,8 @@ class Recomputed {
   sql::Transaction& sql_;
   const chain::Network& network_;
   WalletVerified& counts_;
+  std::int64_t watched_of_ = 0;
+  std::vector<Watched> watched_;  // by hash
 };
 
 }  // namespace
@@ -229,6 +332,10 @@ Result<WalletVerified> Store::verify(const std::function<void(std::string_view)>
   Recomputed recomputed(sql, network_, counts);
   if (progress) progress("the scripts of addresses");
   TRY(recomputed.scripts());
+  if (progress) progress("what the descriptors say");
+  TRY(recomputed.derived());
+  if (progress) progress("where the wallets stand");
+  TRY(recomputed.position());
   if (progress) progress("the bytes of transactions");
   TRY(recomputed.transactions());
   return counts;
