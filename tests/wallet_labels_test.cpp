@@ -94,5 +94,29 @@ TEST_P(Labels, OfALargePageAreAllThere) {
   EXPECT_EQ(labelled, 6u);
 }
 
+TEST_P(Labels, AreListedWhateverTheyName) {
+  const MadeTx money = confirmed();
+  const std::string unknown(64, 'e');
+  ok(store().set_label(alice_, "tx", unknown, "yet to come"));
+  ok(store().set_label(alice_, "output", unknown + ":1", "its change"));
+  ok(store().set_label(alice_, "tx", to_hex(reversed(money.id).view()), "rent"));
+  const WalletId bob = make_wallet("bob", {3});
+  ok(store().set_label(bob, "tx", unknown, "not hers"));
+  std::vector<std::string> seen;
+  PageOptions page;
+  page.count = 2;
+  do {
+    const auto found = store().labels(alice_, page);
+    ok(found);
+    for (const LabelInfo& one : found->items) seen.push_back(one.kind + " " + one.label);
+    page.cursor = found->cursor;
+  } while (!page.cursor.empty() && seen.size() < 10);
+  std::ranges::sort(seen);
+  EXPECT_EQ(seen, (std::vector<std::string>{"output its change", "tx rent", "tx yet to come"}));
+  page.cursor = "x";
+  EXPECT_EQ(code(store().labels(alice_, page)), Code::kInvalidInput);
+  EXPECT_EQ(code(store().labels(WalletId(99), {})), Code::kNotFound);
+}
+
 }  // namespace
 }  // namespace coffer::wallet::test

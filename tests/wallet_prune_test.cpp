@@ -98,8 +98,14 @@ TEST_P(Prune, W6_TotalsStayRight) {
   mine({tx({coin(one), coin(two)}, {{99, 1'000}, {1, 25}})});
   mine_empty(300);
   EXPECT_EQ(totals(), 225);
+  EXPECT_FALSE(store().pruned(alice_)->lowest_height);
   EXPECT_EQ(prune().transactions, 1u);
   EXPECT_EQ(totals(), 225);
+  const auto gone = store().pruned(alice_);
+  ok(gone);
+  EXPECT_EQ(gone->received, 30u);
+  EXPECT_EQ(gone->coins, 1u);
+  EXPECT_EQ(gone->lowest_height, 0u);
   EXPECT_EQ(balance().total, 225u);
   EXPECT_EQ(summary("transactions"), 1);
   EXPECT_EQ(summary("received"), 30);

@@ -213,6 +213,24 @@ TEST_F(WalletRescan, IsDoneByTheRunningDaemon) {
   EXPECT_EQ(as_json({"wallet", "rescan", "all"}).at("changed").to_number<std::uint64_t>(), 0u);
 }
 
+TEST_F(WalletRescan, TheDaemonTakesExpiredLeasesAway) {
+  (void)text({"sync", "--to", "150"});
+  make_wallet(unspent().scripts);
+  (void)text({"wallet", "rescan", "all"});
+  const json::value coin = as_json({"wallet", "coins", "all", "--spendable"}).at("coins").at(0);
+  (void)text({"wallet", "lease", "all",
+              fmt::format("{}#{}", coin.at("tx_hash").as_string().c_str(),
+                          coin.at("output_index").to_number<int>()),
+              "--lock-id", std::string(64, 'a'), "--for", "1ms"});
+  const auto leases = [&] {
+    return as_json({"wallet", "stats"}).at("leases").to_number<std::uint64_t>();
+  };
+  EXPECT_EQ(leases(), 1u);
+  const auto running = daemon();
+  EXPECT_TRUE(eventually([&] { return leases() == 0; })) << running->err();
+  ASSERT_NO_FATAL_FAILURE(stop(*running));
+}
+
 TEST_F(WalletRescan, BeginsAtTheBirthday_OrWhereOneSays) {
   (void)text({"sync", "--to", "150"});
   const Unspent all = unspent(), young = unspent({}, 100), younger = unspent({}, 130);

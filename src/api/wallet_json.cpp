@@ -299,6 +299,27 @@ std::string pruned_json(const wallet::Pruned& pruned, bool dry_run) {
   return out.take();
 }
 
+std::string pruned_totals_json(const wallet::PrunedTotals& totals) {
+  JsonWriter out;
+  out.begin_object().field("transactions", totals.transactions).field("coins", totals.coins);
+  amount(out, "received", totals.received);
+  amount(out, "spent", totals.spent);
+  const auto height = [&](std::string_view name, std::optional<std::uint64_t> value) {
+    value ? out.field(name, *value) : out.key(name).null();
+  };
+  height("lowest_height", totals.lowest_height);
+  height("highest_height", totals.highest_height);
+  out.end_object();
+  return out.take();
+}
+
+std::string labels_json(const wallet::Page<wallet::LabelInfo>& page) {
+  return page_of("labels", page, [](JsonWriter& out, const wallet::LabelInfo& one) {
+    out.begin_object().field("kind", one.kind).field("ref", one.ref).field("label", one.label);
+    out.end_object();
+  });
+}
+
 std::string label_json(std::string_view kind, std::string_view ref, std::string_view label) {
   JsonWriter out;
   out.begin_object().field("kind", kind).field("ref", ref).field("label", label).end_object();

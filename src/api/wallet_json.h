@@ -19,6 +19,8 @@ namespace coffer::api {
 
 std::string wallet_json(const wallet::WalletInfo& info);
 std::string wallets_json(const wallet::Page<wallet::WalletInfo>& page);
+std::string labels_json(const wallet::Page<wallet::LabelInfo>& page);
+std::string pruned_totals_json(const wallet::PrunedTotals& totals);
 std::string accounts_json(const std::vector<wallet::AccountInfo>& accounts);
 std::string descriptors_json(const std::vector<wallet::DescriptorInfo>& descriptors);
 std::string wallet_address_json(const wallet::AddressInfo& address);

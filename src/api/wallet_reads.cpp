@@ -33,6 +33,17 @@ Result<Response> descriptors(const WalletCall& call) {
   return http::json_response(descriptors_json(found));
 }
 
+Result<Response> labels(const WalletCall& call) {
+  const wallet::PageOptions page = TRY(parse_wallet_page(call.request.query));
+  const auto found = TRY(call.store.labels(call.wallet, page));
+  return http::json_response(labels_json(found));
+}
+
+Result<Response> pruned(const WalletCall& call) {
+  const wallet::PrunedTotals totals = TRY(call.store.pruned(call.wallet));
+  return http::json_response(pruned_totals_json(totals));
+}
+
 Result<Response> addresses(const WalletCall& call) {
   const wallet::PageOptions page = TRY(parse_wallet_page(call.request.query));
   const auto found = TRY(call.store.addresses(call.wallet, page));
@@ -142,6 +153,13 @@ std::vector<WalletRoute> wallet_reads() {
        {tx},
        "WalletTransaction",
        transaction},
+      {get, "/labels", "Its labels", with_page({}), "LabelPage", labels},
+      {get,
+       "/pruned",
+       "What pruning has taken away: with it, the history adds up",
+       {},
+       "PrunedTotals",
+       pruned},
       {get, "/leases", "The leases that have not expired", with_page({}), "LeasePage", leases},
   };
 }

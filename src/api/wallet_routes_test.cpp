@@ -14,7 +14,7 @@ TEST(WalletRoutes, NothingIsAnsweredWithoutTheToken) {
   ASSERT_TRUE(ensure_read_token(wallets.fixture.dir.path()));
   wallets.serve().post("/wallets", R"({"name":"shop"})", 201);
   const auto routes = all_routes(wallets.openapi);
-  EXPECT_EQ(routes.size(), 28u);
+  EXPECT_EQ(routes.size(), 30u);
   for (const auto& [method, path] : routes) {
     const http::Response open = wallets.fixture.call(method, "/api/v1" + path);
     EXPECT_EQ(open.status, 401) << path;
@@ -68,10 +68,20 @@ TEST(WalletRoutes, EveryAnswerIsAsDeclared) {
        "SelectedCoins");
   fits(wallets.post("/wallets/shop/prune", R"({"dry_run":true})"), "PrunedWallet");
   fits(wallets.get("/wallets-stats"), "WalletStats");
+  fits(wallets.get("/wallets/shop/pruned"), "PrunedTotals");
+  fits(wallets.call(Method::kPut, "/wallets/shop/labels",
+                    R"({"kind":"tx","ref":")" + tx + R"(","label":"rent"})", 200),
+       "Label");
+  fits(wallets.get("/wallets/shop/labels").at("labels").at(0), "Label");
+  fits(wallets.post("/wallets/shop/transactions",
+                    Wallets::record_body(
+                        from_hex(std::string(detail.at("raw").as_string())).value(), in_block(10))),
+       "Recorded");
   for (const auto& [path, name] :
        {std::pair{"/wallets", "WalletPage"}, std::pair{"/wallets/shop/coins", "CoinPage"},
         std::pair{"/wallets/shop/transactions", "HistoryPage"},
         std::pair{"/wallets/shop/leases", "LeasePage"},
+        std::pair{"/wallets/shop/labels", "LabelPage"},
         std::pair{"/wallets/shop/addresses", "WalletAddressPage"},
         std::pair{"/wallets/shop/descriptors", "DescriptorList"},
         std::pair{"/wallets/shop", "Wallet"}})
@@ -151,6 +161,38 @@ TEST(WalletRoutes, APaymentComesIsLeasedSpentAndPublished) {
   const json::value history = wallets.get("/wallets/shop/transactions?confirmed=false");
   ASSERT_EQ(history.at("transactions").as_array().size(), 1u);
   EXPECT_EQ(history.at("transactions").at(0).at("label").as_string(), "rent");
+}
+
+TEST(WalletRoutes, ScriptsForceBumpCancelAndReleaseOfAll) {
+  Wallets wallets;
+  wallets.serve().post("/wallets", R"({"name":"shop"})", 201);
+  const std::string script = R"({"script":"51","account":"extra"})";
+  EXPECT_EQ(wallets.post("/wallets/shop/scripts", script).at("addresses").to_number<int>(), 1);
+  (void)wallets.post("/wallets/shop/descriptors", R"({"descriptor":")" + kRanged + "\"}");
+  const std::string tx = wallets.pay("shop", 100'000, in_block(1));
+  (void)wallets.post("/wallets/shop/leases", Wallets::coins_body(tx));
+  const Bytes parent =
+      from_hex(std::string(wallets.get("/wallets/shop/transactions/" + tx).at("raw").as_string()))
+          .value();
+  const auto record = [&](std::uint64_t amount, const std::string& how, int expected = 200) {
+    const Bytes spend = wallet::test_tx({{wallet::test_txid(parent), 0}}, {{amount, Bytes(22, 1)}});
+    return wallets.post("/wallets/shop/transactions",
+                        Wallets::record_body(spend, R"("status":"pending")" + how), expected);
+  };
+  (void)record(99'000, "", 409);
+  const json::value forced = record(99'000, R"(,"force":true)");
+  (void)record(98'000, R"(,"force":true)", 409);
+  (void)record(98'000, R"(,"force":true,"bump":true)");
+  const std::string id(forced.at("tx_hash").as_string());
+  EXPECT_EQ(wallets.post("/wallets/shop/transactions/" + id + "/cancel", "").at("status"),
+            "failed");
+  EXPECT_EQ(wallets
+                .post("/wallets/shop/leases/release",
+                      fmt::format(R"({{"lock_id":"{}","all":true}})", kLock))
+                .at("coins")
+                .to_number<int>(),
+            1);
+  EXPECT_TRUE(wallets.get("/wallets/shop/leases").at("leases").as_array().empty());
 }
 
 TEST(WalletRoutes, GoesOnWhereAWalletOfCoreStands) {

@@ -151,6 +151,13 @@ void add_transactions(RouteTable& table) {
                                        {"height", kWholeOrNull},
                                        {"changed", kFlag},
                                        {"invalidated", list_of(kHash)}}));
+  table.add_schema("PrunedTotals", answer({{"transactions", kWhole},
+                                           {"coins", kWhole},
+                                           {"received", kAmount},
+                                           {"spent", kAmount},
+                                           {"lowest_height", kWholeOrNull},
+                                           {"highest_height", kWholeOrNull}}));
+  table.add_schema("LabelPage", page_of("labels", "Label"));
   table.add_schema("PrunedWallet", answer({{"dry_run", kFlag},
                                            {"transactions", kWhole},
                                            {"stubs", kWhole},

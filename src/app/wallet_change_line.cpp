@@ -37,7 +37,8 @@ void add_record(CLI::App& wallet, Parsed& parsed) {
                     "pending: it may spend what an unconfirmed transaction spends");
   command->add_option("--lock-id", record.lock_id, "pending: coins leased under it are no obstacle")
       ->type_name("HEX");
-  command->add_flag("--force", record.force, "pending: no lease is an obstacle");
+  command->add_flag("--force", record.force,
+                    "pending: no lease and no young coinbase is an obstacle");
 }
 
 using RunChange = Result<> (*)(const Context&, const std::string&, const std::string&);

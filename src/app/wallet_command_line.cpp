@@ -142,6 +142,11 @@ void add_reads(CLI::App& wallet, Parsed& parsed) {
   add_query(wallet, parsed, "leases", "List the leases that have not expired",
             "  coffer wallet leases shop\n", run_wallet_leases)
       .page();
+  add_query(wallet, parsed, "labels", "List the labels, also of what the wallet does not know",
+            "  coffer wallet labels shop\n", run_wallet_labels)
+      .page();
+  add_query(wallet, parsed, "pruned", "Show what pruning has taken away, in sums",
+            "  coffer wallet pruned shop\n", run_wallet_pruned);
   static std::string coin_wallet, output;
   CLI::App* coin = add_wallet_command(
       wallet, parsed, "coin", "Show one coin", "  coffer wallet coin shop TX#0\n",

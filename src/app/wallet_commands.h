@@ -14,6 +14,8 @@ struct WalletQuery {
   http::Fields query = {};  // count, cursor, filters, as on HTTP
 };
 Result<> run_wallet_list(const Context& context, const WalletQuery& query);
+Result<> run_wallet_labels(const Context& context, const WalletQuery& query);
+Result<> run_wallet_pruned(const Context& context, const WalletQuery& query);
 Result<> run_wallet_accounts(const Context& context, const WalletQuery& query);
 Result<> run_wallet_descriptors(const Context& context, const WalletQuery& query);
 Result<> run_wallet_addresses(const Context& context, const WalletQuery& query);

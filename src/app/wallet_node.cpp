@@ -2,6 +2,7 @@
 
 #include "app/wallet_setup.h"
 #include "base/log.h"
+#include "base/stopwatch.h"
 
 namespace coffer::app {
 namespace {
@@ -67,8 +68,16 @@ void WalletNode::clean_leases() {
 }
 
 void WalletNode::run(const std::function<Result<std::unique_ptr<feed::Source>>()>& open_source) {
-  const RescanTools tools{network_, chain_, *store_, *feed_, open_source, stopping_, {}};
+  // A rescan may take hours.
+  Stopwatch since_cleaned;
+  const auto clean_if_due = [&](std::uint64_t, std::uint64_t) {
+    if (since_cleaned.seconds() < std::chrono::duration<double>(kEvery).count()) return;
+    since_cleaned = {};
+    clean_leases();
+  };
+  const RescanTools tools{network_, chain_, *store_, *feed_, open_source, stopping_, clean_if_due};
   while (!stopping_) {
+    since_cleaned = {};
     clean_leases();
     const auto asked = store_->requested_rescans();
     if (!asked)

@@ -47,6 +47,25 @@ Result<> run_wallet_accounts(const Context& context, const WalletQuery& query) {
       [](const auto&, const auto& found) { return cli::render_accounts(found); });
 }
 
+Result<> run_wallet_labels(const Context& context, const WalletQuery& query) {
+  return answer(
+      context, query.wallet,
+      [&](const WalletSession& s, wallet::WalletId id) -> Result<wallet::Page<wallet::LabelInfo>> {
+        const wallet::PageOptions page = TRY(api::parse_wallet_page(query.query));
+        return s.store->labels(id, page);
+      },
+      [](const auto&, const auto& found) { return api::labels_json(found); },
+      [](const auto&, const auto& found) { return cli::render_labels(found); });
+}
+
+Result<> run_wallet_pruned(const Context& context, const WalletQuery& query) {
+  return answer(
+      context, query.wallet,
+      [](const WalletSession& s, wallet::WalletId id) { return s.store->pruned(id); },
+      [](const auto&, const auto& found) { return api::pruned_totals_json(found); },
+      [](const auto&, const auto& found) { return cli::render_pruned_totals(found); });
+}
+
 Result<> run_wallet_descriptors(const Context& context, const WalletQuery& query) {
   return answer(
       context, query.wallet,

@@ -259,6 +259,23 @@ std::string render_pruned(const wallet::Pruned& pruned, bool dry_run) {
   return out;
 }
 
+std::string render_labels(const wallet::Page<wallet::LabelInfo>& page) {
+  Table table({{"kind"}, {"of"}, {"label"}});
+  for (const wallet::LabelInfo& one : page.items) table.add_row({one.kind, one.ref, one.label});
+  return finished(table, page, "no labels");
+}
+
+std::string render_pruned_totals(const wallet::PrunedTotals& totals) {
+  if (!totals.lowest_height) return "nothing was pruned\n";
+  std::string out =
+      line("pruned", fmt::format("{}, {}", counted(totals.transactions, "transaction"),
+                                 counted(totals.coins, "coin")));
+  out += line("received", btc_text(totals.received) + " BTC");
+  out += line("spent", btc_text(totals.spent) + " BTC");
+  return out + line("blocks", fmt::format("{} to {}", with_thousands(*totals.lowest_height),
+                                          with_thousands(*totals.highest_height)));
+}
+
 std::string render_wallet_stats(const wallet::StoreStats& stats) {
   std::string out = line("wallets", with_thousands(stats.wallets));
   out += line("addresses", with_thousands(stats.addresses));

@@ -10,6 +10,8 @@ namespace coffer::cli {
 
 // All are thread-safe; every line ends with a newline.
 std::string render_wallets(const wallet::Page<wallet::WalletInfo>& page);
+std::string render_labels(const wallet::Page<wallet::LabelInfo>& page);
+std::string render_pruned_totals(const wallet::PrunedTotals& totals);
 std::string render_accounts(const std::vector<wallet::AccountInfo>& accounts);
 std::string render_descriptors(const std::vector<wallet::DescriptorInfo>& descriptors);
 std::string render_addresses(const wallet::Page<wallet::AddressInfo>& page);

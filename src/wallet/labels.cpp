@@ -159,4 +159,32 @@ Result<LabelTarget> parse_label_target(const chain::Network& network, std::strin
   return fail(Code::kInvalidInput, "kind: '{}' has no labels; tx, address and output have", kind);
 }
 
+Result<Page<LabelInfo>> Store::labels(WalletId wallet, const PageOptions& page) const {
+  TRY(check_page(page));
+  const std::size_t colon = page.cursor.find(':');
+  if (!page.cursor.empty() && colon == std::string::npos) return bad_cursor();
+  auto connection = TRY(database_.acquire());
+  TRY(require_wallet(connection, wallet));
+  std::string kind, ref;  // before all others
+  if (!page.cursor.empty())
+    kind = page.cursor.substr(0, colon), ref = page.cursor.substr(colon + 1);
+  sql::Rows rows = TRY(connection.query(
+      "SELECT kind, ref, label FROM labels WHERE wallet_id = $1 AND (kind, ref) > ($2, $3)"
+      " ORDER BY kind, ref LIMIT $4",
+      {wallet, kind, ref, page.count + 1}));
+  Page<LabelInfo> answer;
+  while (TRY(rows.next())) {
+    LabelInfo one;
+    one.kind = TRY(rows.get<std::string>(0));
+    one.ref = TRY(rows.get<std::string>(1));
+    one.label = TRY(rows.get<std::string>(2));
+    answer.items.push_back(std::move(one));
+  }
+  if (answer.items.size() > page.count) {
+    answer.items.resize(page.count);
+    answer.cursor = answer.items.back().kind + ":" + answer.items.back().ref;
+  }
+  return answer;
+}
+
 }  // namespace coffer::wallet

@@ -288,4 +288,16 @@ Result<Pruned> Store::promise_prune(WalletId wallet, const PruneOptions& options
       kRead);
 }
 
+Result<PrunedTotals> Store::pruned(WalletId wallet) const {
+  auto connection = TRY(database_.acquire());
+  TRY(require_wallet(connection, wallet));
+  const auto row = TRY((connection.one<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t,
+                                       std::uint64_t, std::uint64_t>(
+      "SELECT transactions, coins, received, spent, lowest_height, highest_height"
+      " FROM pruned_summary WHERE wallet_id = $1",
+      {wallet})));
+  if (!row) return PrunedTotals{};
+  return std::make_from_tuple<PrunedTotals>(*row);
+}
+
 }  // namespace coffer::wallet

@@ -136,6 +136,12 @@ struct Pruned {
   bool more = false;  // the limit was reached
 };
 
+// What all pruning of a wallet has taken away (W6): with it, the history adds up.
+struct PrunedTotals {
+  std::uint64_t transactions = 0, coins = 0, received = 0, spent = 0;
+  std::optional<std::uint64_t> lowest_height, highest_height;  // nothing was pruned: none
+};
+
 struct WalletVerified {
   std::uint64_t wallets = 0, transactions = 0, coins = 0, inputs = 0, addresses = 0;
 };
@@ -207,6 +213,8 @@ class Store {
   Result<AddressInfo> new_address(WalletId wallet, std::string_view account, bool internal);
   Result<Page<AddressInfo>> addresses(WalletId wallet, const PageOptions& page) const;
 
+  // By kind and name, whether the wallet knows what they name or not.
+  Result<Page<LabelInfo>> labels(WalletId wallet, const PageOptions& page) const;
   Result<> set_label(WalletId wallet, std::string_view kind, std::string_view ref,
                      std::string_view label);  // an empty label takes it away
 
@@ -261,6 +269,7 @@ class Store {
 
   // ---- upkeep (prune.cpp, verify.cpp, stats.cpp) ----
   Result<Pruned> prune(WalletId wallet, const PruneOptions& options);
+  Result<PrunedTotals> pruned(WalletId wallet) const;
   // Recomputes every invariant of the header comment. Errors: kCorrupt naming the first that fails.
   Result<WalletVerified> verify(const std::function<void(std::string_view)>& progress = {}) const;
   // Cost: a walk through whole tables.

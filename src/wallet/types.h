@@ -114,6 +114,10 @@ struct LeasedCoin {
   Lease lease;
 };
 
+struct LabelInfo {
+  std::string kind, ref, label;  // tx, address or output; what it names; its text
+};
+
 // A line of the history.
 struct HistoryEntry {
   std::uint64_t id = 0;  // in the database; the order in which the wallet met them
