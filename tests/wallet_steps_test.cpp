@@ -84,6 +84,17 @@ TEST_P(Steps, AnImportThatStopsBetweenTwoIsAShorterOne) {
   EXPECT_EQ(everything(), before);
 }
 
+TEST_P(Steps, AnImportThatStopsBeforeItsGapHasGivenNothingOut) {
+  forbid("addresses", "NEW.address_index >= 10");
+  (void)code(small_->import_descriptor(carol_, kReceive, {}));
+  allow();
+  EXPECT_EQ(info(carol_).derived_to, 7u);
+  EXPECT_EQ(info(carol_).next_index, 0u);
+  ok(store().verify());
+  ok(small_->import_descriptor(carol_, kReceive, {}));
+  EXPECT_EQ(info(carol_).derived_to, 20u);
+}
+
 TEST_P(Steps, WhatIsImportedInManyIsTheSame) {
   CoreExport exported;
   exported.descriptors = {core(kReceive, false, 40, 5), core(kChange, true, 3, 30)};

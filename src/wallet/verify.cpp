@@ -89,9 +89,10 @@ constexpr Rule kRules[] = {
      " WHERE s.coins < l.n OR (s.coins > l.n AND l.older = 0) OR s.lowest_height > l.low OR "
      "s.highest_height < l.high"
      " OR s.fixed_height < l.high OR s.received < 0 OR s.spent < 0"},
+    // An import that was cut short may have come less far; then nothing is given out of it yet.
     {"the gap after what is in use is watched",
      "SELECT d.wallet_id, d.id FROM descriptors d JOIN wallets w ON w.id = d.wallet_id"
-     " WHERE d.is_ranged AND d.derived_to < 2147483647"
+     " WHERE d.is_ranged AND d.next_index > 0 AND d.derived_to < 2147483647"
      " AND d.derived_to < d.next_index + w.gap_limit"},
     {"a coin has the account of its address",
      "SELECT u.wallet_id, u.id FROM utxos u LEFT JOIN addresses a ON a.wallet_id = u.wallet_id"
