@@ -194,6 +194,20 @@ TEST_P(PrunedBefore, WhatAnOlderVersionPrunedIsFoundByItsNewAddresses) {
 }
 
 // The coin is known to be spent, although nothing is left of it but its place in the list.
+// Which of several is named does not depend on the engine.
+TEST_P(PrunedBefore, OfTwoStubsThatSpentItsCoinsTheEarlierIsNamed) {
+  const MadeTx money = tx({foreign(1)}, {{1, 100}, {2, 50}, {1, 25}});
+  const MadeTx first = tx({coin(money, 1)}, {{99, 40}}), second = tx({coin(money)}, {{99, 90}});
+  mine({money});
+  mine({first}), mine({second});
+  mine_empty(300);
+  EXPECT_EQ(prune().stubs, 2u);
+  const auto refused = record_pending(tx({coin(money), coin(money, 1)}, {{1, 80}}));
+  EXPECT_EQ(code(refused), Code::kConflict);
+  EXPECT_NE(refused.error().message.find(to_hex(reversed(first.id).view())), std::string::npos)
+      << refused.error().message;
+}
+
 TEST_P(PrunedBefore, ACoinThatIsGoneIsNotSpentAgain) {
   const MadeTx money = confirmed(100);
   mine({tx({coin(money)}, {{99, 90}})});

@@ -159,7 +159,7 @@ Result<> Ledger::check_parents(const Row& row) {
       " JOIN utxos u ON u.wallet_id = p.wallet_id AND u.tx_id = p.id"
       " AND u.output_index = mine.prev_output_index"
       " JOIN transactions t ON t.wallet_id = u.wallet_id AND t.id = u.spent_by_tx_id"
-      " WHERE mine.wallet_id = $1 AND mine.tx_id = $2 AND t.is_stub LIMIT 1",
+      " WHERE mine.wallet_id = $1 AND mine.tx_id = $2 AND t.is_stub ORDER BY t.id LIMIT 1",
       kRowColumns);
   const std::vector<Row> stub = TRY(rows(kStub, {wallet_, row.id}));
   if (!stub.empty())
