@@ -184,6 +184,26 @@ TEST_P(Verify, AnAddressIsOfItsDescriptor) {
       " WHERE descriptor_id IS NULL AND id = (SELECT min(id) FROM addresses)",
       "at index 3 is not of descriptor");
 }
+TEST_P(Verify, AnAddressIsOfItsDescriptorInEveryWallet) {
+  const WalletId bob = make_wallet("bob", {});
+  ok(store().import_descriptor(alice_, "wpkh(" + kTestnetKey + "/0/*)", {}));
+  ok(store().import_descriptor(bob, "wpkh(" + kTestnetKey + "/0/*)", {}));
+  ok(store().import_descriptor(alice_, "wpkh(" + kTestnetKey + "/1/*)", {}));
+  ok(store().verify());
+  finds_after(
+      "UPDATE addresses SET address_index = 3, descriptor_id = (SELECT min(id) FROM descriptors)"
+      " WHERE descriptor_id IS NULL AND id = (SELECT min(id) FROM addresses)",
+      fmt::format("wallet {}: an address at index 3 is not of descriptor", alice_));
+}
+TEST_P(Verify, ADescriptorCanBeRead) {
+  watch_descriptor();
+  finds_after("UPDATE descriptors SET descriptor = 'wpkh(03ab'", "cannot be read");
+}
+TEST_P(Verify, ADescriptorHasEveryIndexThatItGaveOut) {
+  watch_descriptor();
+  finds_after(fmt::format("UPDATE descriptors SET descriptor = 'wpkh({}/0/*h)'", kTestnetKey),
+              "has nothing at index 0");
+}
 TEST_P(Verify, ThePositionIsThatOfTheTip) {
   finds_after("UPDATE sync_state SET tip_height = tip_height + 1", "their tip is 2");
 }

@@ -147,16 +147,19 @@ class Recomputed {
     return {};
   }
 
-  // What is watched is what the descriptors say.
+  // What is watched is what the descriptors say, one wallet after the other.
   Result<> derived() {
-    for (std::int64_t after = 0;;) {
-      const std::vector<Described> batch = TRY(next_descriptors(after));
-      if (batch.empty()) return {};
+    for (Described last;;) {
+      const std::vector<Described> batch = TRY(next_descriptors(last));
+      if (batch.empty()) return all_derived();
       for (const Described& one : batch) {
-        if (watched_of_ != one.wallet) TRY(read_watched(one.wallet));
+        if (watched_of_ != one.wallet) {
+          TRY(all_derived());
+          TRY(read_watched(one.wallet));
+        }
         TRY(check(one));
       }
-      after = batch.back().id;
+      last = batch.back();
     }
   }
 
@@ -190,11 +193,11 @@ class Recomputed {
     std::int64_t descriptor = 0, index = 0;  // of the one that it belongs to
     bool is_derived = false;
   };
-  Result<std::vector<Described>> next_descriptors(std::int64_t after) {
+  Result<std::vector<Described>> next_descriptors(const Described& last) {
     sql::Rows rows =
-        TRY(sql_.query("SELECT wallet_id, id, descriptor, derived_to FROM descriptors WHERE id > $1"
-                       " ORDER BY id LIMIT 500",
-                       {after}));
+        TRY(sql_.query("SELECT wallet_id, id, descriptor, derived_to FROM descriptors"
+                       " WHERE (wallet_id, id) > ($1, $2) ORDER BY wallet_id, id LIMIT 500",
+                       {last.wallet, last.id}));
     std::vector<Described> batch;
     while (TRY(rows.next())) {
       Described one;
@@ -224,10 +227,16 @@ class Recomputed {
     return {};
   }
   Result<> check(const Described& one) {
-    const Descriptor descriptor = TRY(parse_descriptor(network_, one.text));
+    const auto descriptor = parse_descriptor(network_, one.text);
+    if (!descriptor)
+      return fail(Code::kCorrupt, "wallet {}: descriptor {} cannot be read: {}", one.wallet, one.id,
+                  descriptor.error().message);
     for (std::uint32_t index = 0; index < one.derived_to; ++index) {
-      const std::vector<Bytes> scripts = TRY(descriptor.derive(index));
-      for (const Bytes& script : scripts) {
+      const auto scripts = descriptor->derive(index);
+      if (!scripts)
+        return fail(Code::kCorrupt, "wallet {}: descriptor {} has nothing at index {}: {}",
+                    one.wallet, one.id, index, scripts.error().message);
+      for (const Bytes& script : *scripts) {
         const Hash256 hash = script_hash(script);
         const auto found = std::ranges::lower_bound(watched_, hash, {}, &Watched::hash);
         const bool is_there = found != watched_.end() && found->hash == hash;
@@ -237,10 +246,14 @@ class Recomputed {
         if (found->descriptor == one.id) found->is_derived = true;
       }
     }
-    for (const Watched& other : watched_)
-      if (other.descriptor == one.id && !other.is_derived)
+    return {};
+  }
+  // Of the wallet whose descriptors have all been looked at.
+  Result<> all_derived() const {
+    for (const Watched& one : watched_)
+      if (one.descriptor != 0 && !one.is_derived)
         return fail(Code::kCorrupt, "wallet {}: an address at index {} is not of descriptor {}",
-                    one.wallet, other.index, one.id);
+                    watched_of_, one.index, one.descriptor);
     return {};
   }
 
