@@ -177,7 +177,7 @@ TEST_F(DbCommands, SoDoesADatabaseWithoutOne) {
             0);
   EXPECT_EQ(status().at("identity").at("network").as_string(), "regtest");
   EXPECT_EQ(db({"migrate"}).exit_code, 0);
-  expect_refusal(db({"migrate", "--network", "signet"}), 1, "holds wallets of bitcoin regtest");
+  expect_refusal(db({"migrate", "--network", "devnet"}), 1, "holds wallets of bitcoin regtest");
   const Finished other = db({"status", "--network", "signet"});
   EXPECT_EQ(other.exit_code, 1);
   EXPECT_TRUE(contains(other.err, "holds wallets of bitcoin regtest")) << other.err;
@@ -229,7 +229,8 @@ TEST_F(DbCommands, OnlyABackupOfThisNetworkIsRestored) {
   expect_refusal(db({"restore", data("regtest.db"), "--replace"}), 1, "belongs to bitcoin regtest");
   expect_refusal(db({"restore", data("regtest.db"), "--replace"}, "other"), 1, "regtest");
   EXPECT_TRUE(contains(text({"restore", data("regtest.db")}, "new"), "of bitcoin regtest"));
-  expect_refusal(db({"restore", data("regtest.db"), "--network", "signet"}, "x"), 1, "regtest");
+  for (const std::string other : {"signet", "devnet"})
+    expect_refusal(db({"restore", data("regtest.db"), "--network", other}, "x"), 1, "regtest");
   expect_refusal(db({"restore", data("none.db"), "--replace"}), 1, "there is no");
   std::ofstream(data("text")) << "some text";
   expect_refusal(db({"restore", data("text"), "--replace"}), 1, "no SQLite database");

@@ -149,5 +149,15 @@ TEST_F(WalletCommands, NothingIsMadeBesideWalletsOfAnotherNetwork) {
   EXPECT_FALSE(std::filesystem::exists(data() + "/db"));
 }
 
+TEST_F(WalletCommands, NorAreTheyTakenForThoseOfAnotherDataDirectory) {
+  ASSERT_EQ(run({"wallet", "create", "shop", "--network", "regtest", "--data", data()}).exit_code,
+            0);
+  ASSERT_EQ(run({"sync", "--to", "1", "--data", data("demo")}).exit_code, 0);
+  expect_refusal(run({"wallet", "list", "--data", data("demo")},
+                     {"COFFER_WALLET_DATABASE=sqlite:" + data() + "/wallet.db"}),
+                 1, "holds wallets of bitcoin regtest, not of devnet as the settings or");
+  EXPECT_EQ(as_json({"list"}).at("wallets").as_array().size(), 1u);
+}
+
 }  // namespace
 }  // namespace coffer

@@ -93,6 +93,7 @@ struct Store {
 
 Result<> store(Config& config, const Key& key, const RawValue& value, std::string_view place) {
   if (!std::visit(Store{key, value}, key.slot(config))) return wrong_value(key, value, place);
+  config.given.emplace(key.name);
   return {};
 }
 

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -103,6 +105,10 @@ struct Config {
   WalletConfig wallet;
 
   std::string file;  // the file that was read; empty if there was none
+  // Keys that somebody set: the others hold defaults, which nobody need have meant.
+  std::set<std::string, std::less<>> given;
+
+  bool is_given(std::string_view key) const { return given.contains(key); }
 };
 
 // A flag as the command line had it: the name of its key, and its value as text.

@@ -194,6 +194,16 @@ TEST_F(ConfigTest, ListenIsAnAddressAndAPort) {
             bad));
 }
 
+TEST_F(ConfigTest, KnowsWhatWasSaidAndWhatIsADefault) {
+  EXPECT_TRUE(load_config({})->given.empty());
+  const auto config = load_config({file("chain = \"bitcoin\"\n[ready]\nmax_behind = 2\n"),
+                                   {"COFFER_UTXO_ENABLED=true"},
+                                   {{"network", "devnet"}}});
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->given, (std::set<std::string, std::less<>>{
+                               "chain", "network", "ready.max_behind", "utxo.enabled"}));
+}
+
 TEST_F(ConfigTest, HalfOfTlsIsNone) {
   EXPECT_EQ(file_error("http.tls.cert = \"c\""),
             "http.tls.cert and http.tls.key belong together; http.tls.key is missing");

@@ -18,11 +18,7 @@ Result<std::unique_ptr<WalletNode>> WalletNode::open(const Config& config,
   sql::DatabaseOptions options = TRY(wallet_database(config));
   node->database_ = TRY(sql::Database::open(std::move(options)));
   wallet::StoreOptions rules = wallet_store_options(config, network);
-  rules.block_at = [&chain](std::uint64_t height) -> Result<std::optional<Hash256>> {
-    const auto found = TRY(chain.at(Ordinal(height)));
-    if (!found) return std::nullopt;
-    return found->hash;
-  };
+  rules.block_at = [&chain](std::uint64_t height) { return block_at(chain, height); };
   node->store_ = TRY(wallet::Store::open(*node->database_, node->network_, std::move(rules)));
   node->feed_ = TRY(wallet::Feed::open(*node->store_));
   return node;

@@ -9,12 +9,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The text of a setting, unless it is the default, which nobody need have meant.
-bool contradicts(const std::string& setting, const std::string& fallback,
-                 const std::string& found) {
-  return setting != fallback && setting != found;
-}
-
 }  // namespace
 
 bool has_wallet(const Config& config) {
@@ -56,14 +50,14 @@ Result<std::optional<chainstate::Identity>> data_identity(const Config& config) 
 
 Result<Config> settle(const Config& config, const std::optional<chainstate::Identity>& found) {
   if (!found) return config;
-  const Config defaults;
-  if (contradicts(config.chain, defaults.chain, found->chain) ||
-      contradicts(config.network, defaults.network, found->network))
+  if ((config.is_given("chain") && config.chain != found->chain) ||
+      (config.is_given("network") && config.network != found->network))
     return fail(Code::kConflict, "{} holds {} {}, not {} {}; choose another --data",
                 config.data_dir, found->chain, found->network, config.chain, config.network);
   Config settled = config;
   settled.chain = found->chain;
   settled.network = found->network;
+  settled.given.insert({"chain", "network"});
   return settled;
 }
 
@@ -85,6 +79,12 @@ Result<WalletDatabase> find_wallet_database(const Config& config) {
   return wallet;
 }
 
+Result<std::optional<Hash256>> block_at(const chainstate::ChainState& chain, std::uint64_t height) {
+  const auto found = TRY(chain.at(Ordinal(height)));
+  if (!found) return std::nullopt;
+  return found->hash;
+}
+
 std::function<Result<std::optional<Hash256>>(std::uint64_t)> stored_blocks(
     const Config& config, const chain::Network& network) {
   struct Opened {
@@ -103,9 +103,7 @@ std::function<Result<std::optional<Hash256>>(std::uint64_t)> stored_blocks(
           opened.stored = TRY(open_stored_chain(config, *opened.db));
           *kept = std::move(opened);
         }
-        const auto found = TRY((*kept)->stored.chain->at(Ordinal(height)));
-        if (!found) return std::nullopt;
-        return found->hash;
+        return block_at(*(*kept)->stored.chain, height);
       };
 }
 
@@ -131,16 +129,19 @@ Result<> settle_network(sql::Database& database, WalletDatabase& wallet) {
   const auto status = TRY_IN(database.name(), sql::migration_status(database, anybody));
   if (!status.identity) return {};
   const sql::Identity& found = *status.identity;
-  if (contradicts(wallet.network.name, Config().network, found.network))
-    return fail(Code::kConflict, "{} holds wallets of {} {}, not of {}; drop --network",
-                wallet.where.name, found.chain, found.network, wallet.network.name);
+  if (wallet.config.is_given("network") && wallet.network.name != found.network)
+    return fail(
+        Code::kConflict,
+        "{} holds wallets of {} {}, not of {} as the settings or {} say; name no network, or "
+        "another --data",
+        wallet.where.name, found.chain, found.network, wallet.network.name, wallet.config.data_dir);
   wallet.network = TRY(chain::find_network(found.chain, found.network));
   wallet.migrations = wallet::migrations(wallet.network);
   return {};
 }
 
 Result<> settle_restore(WalletDatabase& wallet) {
-  if (wallet.config.network != Config().network || TRY(data_identity(wallet.config))) return {};
+  if (wallet.config.is_given("network")) return {};
   // Not opened: that would change it, or lose what is damaged.
   if (!TRY(file_exists(wallet.where.path))) wallet.migrations.identity.reset();
   return {};

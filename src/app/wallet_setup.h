@@ -4,6 +4,7 @@
 
 #include "app/config.h"
 #include "chain/network.h"
+#include "chainstate/chain_state.h"
 #include "sql/location.h"
 #include "wallet/store.h"
 
@@ -18,9 +19,9 @@ Result<sql::DatabaseOptions> wallet_database(const Config& config);
 // Thread-safe. Nothing is pruned that a reorg within the chain's window could need (X1).
 wallet::StoreOptions wallet_store_options(const Config& config, const chain::Network& network);
 
-// The settings with chain and network of what the data directory holds, if it holds something: who
-// works on it later need not repeat them. Errors: kConflict if the settings name others; those of
-// kv::Database::open.
+// The settings with chain and network of what the data directory holds, if it holds something, as
+// if they were given: who works on it later need not repeat them. Errors: kConflict if the settings
+// name others; those of kv::Database::open.
 Result<Config> settled_config(const Config& config);
 
 // All of it together, for those who work on the database alone.
@@ -38,16 +39,18 @@ Result<WalletDatabase> find_wallet_database(const Config& config);
 // settings. Errors: kConflict naming the next step; those of sql::Database::open but kNotFound.
 Result<> check_wallet_network(const Config& config);
 
-// What the data directory knows of the chain of this network, for StoreOptions::block_at; opened
-// when it is asked for the first time, and as it was then.
+// For StoreOptions::block_at: the block of a chain that is open, nothing if it has none so high.
+Result<std::optional<Hash256>> block_at(const chainstate::ChainState& chain, std::uint64_t height);
+// The same of what the data directory knows of the chain of this network; opened when it is asked
+// for the first time, and as it was then.
 std::function<Result<std::optional<Hash256>>(std::uint64_t)> stored_blocks(
     const Config& config, const chain::Network& network);
 
 // Of a database that holds wallets already: their network is taken over from it where the settings
-// are the defaults, which nobody need have meant. Errors: kConflict if they name another.
+// do not give one. Errors: kConflict if they give another.
 Result<> settle_network(sql::Database& database, WalletDatabase& wallet);
 // Whose wallets a backup may hold that is put into the place of this database: anybody's if there
-// is none yet, the data directory follows no chain and the settings are the defaults; else those of
+// is none yet, the data directory follows no chain and the settings give no network; else those of
 // the settings. Opens no SQL database. Errors: as above.
 Result<> settle_restore(WalletDatabase& wallet);
 

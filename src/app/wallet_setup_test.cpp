@@ -92,6 +92,7 @@ TEST(WalletSetup, WhatTheDataDirectoryHoldsNeedNotBeSaidAgain) {
   Config config;
   config.data_dir = dir.path().string();
   EXPECT_EQ(settled_config(config).value().network, "devnet");  // nothing there yet
+  EXPECT_FALSE(settled_config(config).value().is_given("network"));
   const auto signet = chain::find_network("bitcoin", "signet").value();
   {
     const auto db = kv::Database::open(database_options(config, false).value()).value();
@@ -99,13 +100,19 @@ TEST(WalletSetup, WhatTheDataDirectoryHoldsNeedNotBeSaidAgain) {
     ASSERT_TRUE(chainstate::claim(*db, meta, chainstate::Identity::of(signet)));
   }
   EXPECT_EQ(settled_config(config).value().network, "signet");
-  config.network = "signet";
-  EXPECT_EQ(settled_config(config).value().network, "signet");
-  config.network = "mainnet";
-  const auto other = settled_config(config);
-  ASSERT_FALSE(other);
-  EXPECT_EQ(other.error().code, Code::kConflict);
-  EXPECT_NE(other.error().message.find("bitcoin signet, not bitcoin mainnet"), std::string::npos);
+  EXPECT_TRUE(settled_config(config).value().is_given("network"));
+  const auto with = [&](const std::string& network) {
+    return settled_config(
+        load_config({"", {}, {{"data_dir", config.data_dir}, {"network", network}}}).value());
+  };
+  EXPECT_EQ(with("signet").value().network, "signet");
+  for (const std::string network : {"mainnet", "devnet"}) {  // the default too, if it was said
+    const auto other = with(network);
+    ASSERT_FALSE(other);
+    EXPECT_EQ(other.error().code, Code::kConflict);
+    EXPECT_NE(other.error().message.find("bitcoin signet, not bitcoin " + network),
+              std::string::npos);
+  }
 }
 
 }  // namespace
