@@ -68,7 +68,7 @@ TEST_P(TxBytes, E1_AlsoWhereAPersonHadNamedTheBlock) {
   in_block.block = BlockRef{1, chain_[1]->hash, chain_[1]->time_unix_s, 1};
   ok(record(plain, in_block));
   EXPECT_EQ(bytes(plain), plain.raw);
-  ok(feed().rescan_block(alice_, *chain_[1], [] { return Result<bool>(true); }));
+  ok(feed().rescan_block(alice_, *chain_[1], [](const auto&) { return Result<bool>(true); }));
   EXPECT_EQ(bytes(plain), sign(plain, 9).raw);
 }
 

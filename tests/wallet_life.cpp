@@ -137,8 +137,8 @@ void Life::rescan_block() {
     found_spends_ += model.stub_spends.size() - spends;
   }
   for (std::size_t e = 0; e < engines_.size(); ++e) {
-    const auto looked = engines_[e]->feed().rescan_block(ids_[e][wallet], *chain_[height].block,
-                                                         [] { return Result<bool>(true); });
+    const auto looked = engines_[e]->feed().rescan_block(
+        ids_[e][wallet], *chain_[height].block, [](const auto&) { return Result<bool>(true); });
     ASSERT_TRUE(looked) << engines_[e]->name() << ": " << looked.error().message;
   }
 }

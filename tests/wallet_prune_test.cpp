@@ -83,8 +83,8 @@ TEST_P(Prune, W6_AReplayOfWhatIsPrunedChangesNothing) {
   in_block.block = BlockRef{2, chain_[2]->hash, chain_[2]->time_unix_s, 1};
   ok(record(away, in_block));
   for (const std::uint64_t height : {0u, 1u, 2u}) {
-    const auto looked =
-        feed().rescan_block(alice_, *chain_[height], [] { return Result<bool>(true); });
+    const auto looked = feed().rescan_block(alice_, *chain_[height],
+                                            [](const auto&) { return Result<bool>(true); });
     ok(looked);
     EXPECT_EQ(*looked, 0u);
     deliver(chain_[height]);

@@ -1,5 +1,6 @@
 #include "app/rescan.h"
 
+#include "app/wallet_setup.h"
 #include "chain/decode.h"
 
 namespace coffer::app {
@@ -42,9 +43,10 @@ Result<Rescanned> run_rescan(const RescanTools& tools, const wallet::WalletInfo&
       if (forward == nullptr) continue;
       chain::Block block = TRY(chain::decode(tools.network, std::move(forward->raw)));
       TRY(tools.chain.fill_in(block, Ordinal(height)));
-      const auto on_chain = [&]() -> Result<bool> {
-        const auto header = TRY(tools.chain.at(Ordinal(height)));
-        return header && header->hash == block.hash;
+      const auto on_chain = [&](const bus::Position& wallets) -> Result<bool> {
+        const auto here = TRY(block_at(tools.chain, height));
+        const auto there = TRY(block_at(tools.chain, wallets.ordinal.value));
+        return here == block.hash && there == wallets.point.hash;
       };
       done.changed += TRY(tools.feed.rescan_block(asked.id, block, on_chain));
       ++done.blocks;

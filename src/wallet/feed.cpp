@@ -7,23 +7,21 @@
 namespace coffer::wallet {
 namespace {
 
-Result<bus::Position> stored_position(sql::Session& sql) {
-  const auto bytes = TRY(sql.value<Bytes>("SELECT position FROM sync_state"));
-  if (!bytes) return fail(Code::kCorrupt, "the wallets' position is missing");
-  return bus::decode_position(*bytes);
-}
-
-Result<> store_position(sql::Transaction& sql, const bus::Position& position,
-                        std::int64_t tip_height) {
-  const Bytes encoded = bus::encode_position(position);
-  (void)TRY(
-      sql.execute("UPDATE sync_state SET position = $1, tip_height = $2", {encoded, tip_height}));
-  return {};
-}
-
 // Bitcoin's ordinals are heights.
 std::int64_t tip_height(const bus::Position& position) {
   return static_cast<std::int64_t>(position.height()) - 1;
+}
+
+bool extends(const bus::Position& position, const bus::BlockApplied& next) {
+  return next.ordinal.value == position.height() &&
+         (position.at_origin || next.block->prev == position.point.hash);
+}
+
+// The bus lets us wait, and then the database says where we stand.
+std::unexpected<Error> elsewhere(const bus::Position& stored) {
+  return fail(Code::kUnavailable,
+              "the wallets stand at height {} on another branch: does another process feed them?",
+              tip_height(stored));
 }
 
 Result<> forget_mempool(sql::Transaction& sql) {
@@ -49,6 +47,20 @@ Result<std::unique_ptr<Feed>> Feed::open(Store& store, FeedOptions options) {
   return std::unique_ptr<Feed>(new Feed(store, options, *position));
 }
 
+Result<bus::Position> Feed::stored_position(sql::Session& sql) {
+  const auto bytes = TRY(sql.value<Bytes>("SELECT position FROM sync_state"));
+  if (!bytes) return fail(Code::kCorrupt, "the wallets' position is missing");
+  return bus::decode_position(*bytes);
+}
+
+Result<> Feed::move(sql::Transaction& sql, const bus::Position& to) {
+  Bytes encoded = bus::encode_position(to);
+  (void)TRY(sql.execute("UPDATE sync_state SET position = $1, tip_height = $2",
+                        {encoded, tip_height(to)}));
+  watch_.move(std::move(encoded));
+  return {};
+}
+
 bus::Position Feed::position() const {
   std::lock_guard lock(mutex_);
   return position_;
@@ -60,7 +72,7 @@ Result<> Feed::skip_to(const bus::Position& position) {
     TRY(write_alone(sql));
     if (TRY(sql.value<std::int64_t>("SELECT id FROM addresses LIMIT 1"))) return false;
     if (!TRY(stored_position(sql)).at_origin) return false;
-    TRY(store_position(sql, position, tip_height(position)));
+    TRY(move(sql, position));
     return true;
   });
   if (!moved) return fail(std::move(moved).error());
@@ -92,15 +104,21 @@ Result<> Feed::on_block(const bus::BlockApplied& block) {
 Result<> Feed::look_again() {
   // By a write: a full disk, and a server that stands by, can be read. What left the mempool
   // meanwhile was not heard of; what is in it is told anew.
-  const auto written = store_.database().run_transaction(
-      [](sql::Transaction& sql) -> Result<> {
+  const auto stored = store_.database().run_transaction(
+      [](sql::Transaction& sql) -> Result<bus::Position> {
         TRY(forget_mempool(sql));
         (void)TRY(sql.execute("UPDATE sync_state SET tip_height = tip_height"));
-        return {};
+        return stored_position(sql);
       },
       {.max_attempts = 1});
-  if (!written) return fail(Error(written.error()));
-  return flush();
+  if (!stored) return fail(Error(stored.error()));
+  if (!held_.empty() && extends(*stored, held_.front())) return flush();
+  // Another process moved it: what is held is told again from there on.
+  held_.clear();
+  held_bytes_ = 0;
+  std::lock_guard lock(mutex_);
+  position_ = *stored;
+  return {};
 }
 
 Result<std::optional<bus::KeptBlock>> Feed::newest_kept(std::uint64_t below_height) const {
@@ -138,27 +156,22 @@ Result<> Feed::commit() {
 Result<> Feed::commit_blocks(sql::Transaction& sql, std::uint64_t& invalidated) {
   TRY(write_alone(sql));
   watch_.start();
-  TRY(watch_.refresh(sql));
-  // Whoever shares the database may have been faster (E3).
   const bus::Position stored = TRY(stored_position(sql));
+  // Whoever shares the database may have been faster (E3).
+  std::span<const bus::BlockApplied> fresh = held_;
+  while (!fresh.empty() && (fresh.front().position() == stored ||
+                            fresh.front().position().height() < stored.height()))
+    fresh = fresh.subspan(1);
+  if (fresh.empty()) return {};
+  if (!extends(stored, fresh.front())) return elsewhere(stored);
+  TRY(watch_.refresh(sql));
   // Blocks that persons named before there was a chain to ask: it says itself what is in it (E1).
   if (stored.at_origin) invalidated += TRY(disconnect(sql, 0));
-  bus::Position at = stored;
-  for (const bus::BlockApplied& held : held_) {
-    const chain::Block& block = *held.block;
-    const std::uint64_t height = held.position().height();
-    if (height < stored.height() || held.position() == stored) continue;
-    if (height != at.height() + 1 || (!at.at_origin && block.prev != at.point.hash))
-      return fail(Error{Code::kUnavailable, true,
-                        fmt::format("the wallets stand at height {} on another branch: does "
-                                    "another process feed them?",
-                                    tip_height(at))});
-    const std::uint64_t changed = TRY(apply(sql, block, std::nullopt, invalidated));
+  for (const bus::BlockApplied& held : fresh) {
+    const std::uint64_t changed = TRY(apply(sql, *held.block, std::nullopt, invalidated));
     TRY(keep_statistics(sql, changed));
-    at = held.position();
   }
-  if (at == stored) return {};
-  return store_position(sql, at, tip_height(at));
+  return move(sql, fresh.back().position());
 }
 
 Result<> Feed::keep_statistics(sql::Transaction& sql, std::uint64_t changed) {
@@ -175,12 +188,18 @@ Result<> Feed::on_rollback(const bus::RolledBack& rollback) {
   auto undone = store_.database().run_transaction(
       [&](sql::Transaction& sql) -> Result<> {
         TRY(write_alone(sql));
-        if (TRY(stored_position(sql)).height() <= rollback.to.height()) return {};
+        watch_.start();
+        const bus::Position stored = TRY(stored_position(sql));
+        if (stored == rollback.to) return {};  // whoever shares the database was faster (E3)
+        if (stored != position() || stored.height() < rollback.to.height())
+          return elsewhere(stored);
+        TRY(watch_.refresh(sql));
         invalidated = TRY(disconnect(sql, tip_height(rollback.to) + 1));
-        return store_position(sql, rollback.to, tip_height(rollback.to));
+        return move(sql, rollback.to);
       },
       kWrite);
   if (!undone) return undone;
+  watch_.keep();
   store_.counters_->invalidations += invalidated;
   std::lock_guard lock(mutex_);
   position_ = rollback.to;

@@ -24,7 +24,8 @@ class Feed final : public bus::Consumer {
   std::string_view name() const override { return "wallet"; }
   bus::Position position() const override;
   Result<> on_block(const bus::BlockApplied& block) override;
-  // Errors: kBeyondWindow if a transaction above it was pruned.
+  // Errors: kBeyondWindow if a transaction above it was pruned; kUnavailable, as from on_block(),
+  // if another process led the wallets elsewhere.
   Result<> on_rollback(const bus::RolledBack& rollback) override;
   Result<> on_tx_seen(const bus::TxSeen& seen) override;
   Result<> on_tx_dropped(const bus::TxDropped& dropped) override;
@@ -42,12 +43,13 @@ class Feed final : public bus::Consumer {
   Result<> skip_to(const bus::Position& position);
 
   // Looks again at one block that is not above the position, for one wallet; how many transactions
-  // changed. `on_chain` is asked, once nothing else can be applied, whether it still is on the
-  // chain: then it is right, whatever somebody said of its height. Thread-safe beside the bus.
-  // Errors: kConflict if the block is above the position; kUnavailable, retryable, if it left the
-  // chain.
+  // changed. `on_chain` is asked, once nothing else can be applied, whether it and the position are
+  // still on the chain: then it is right, whatever somebody said of its height. Thread-safe beside
+  // the bus. Errors: kConflict if the block is above the position; kUnavailable, retryable, if one
+  // of them left the chain.
+  using OnChain = std::function<Result<bool>(const bus::Position& position)>;
   Result<std::uint64_t> rescan_block(WalletId wallet, const chain::Block& block,
-                                     const std::function<Result<bool>()>& on_chain);
+                                     const OnChain& on_chain);
 
  private:
   struct Hit {  // a transaction of a block that a wallet owns a part of
@@ -57,6 +59,8 @@ class Feed final : public bus::Consumer {
   Feed(Store& store, FeedOptions options, bus::Position position);
 
   Result<> commit();
+  static Result<bus::Position> stored_position(sql::Session& sql);
+  Result<> move(sql::Transaction& sql, const bus::Position& to);
   Result<> commit_blocks(sql::Transaction& sql, std::uint64_t& invalidated);
   // The transactions of a block that concern somebody, into their wallets.
   Result<std::uint64_t> apply(sql::Transaction& sql, const chain::Block& block,
@@ -85,7 +89,7 @@ class Feed final : public bus::Consumer {
   std::vector<bus::BlockApplied> held_;
   std::size_t held_bytes_ = 0;
   mutable std::mutex mutex_;  // guards position_
-  bus::Position position_;    // with what is held
+  bus::Position position_;    // as far as this process knows, with what is held
 };
 
 }  // namespace coffer::wallet

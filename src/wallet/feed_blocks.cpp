@@ -166,7 +166,7 @@ Result<std::uint64_t> Feed::disconnect(sql::Transaction& sql, std::int64_t first
 }
 
 Result<std::uint64_t> Feed::rescan_block(WalletId wallet, const chain::Block& block,
-                                         const std::function<Result<bool>()>& on_chain) {
+                                         const OnChain& on_chain) {
   std::lock_guard writing(writing_);
   std::uint64_t invalidated = 0;
   auto changed = store_.database().run_transaction(
@@ -174,12 +174,14 @@ Result<std::uint64_t> Feed::rescan_block(WalletId wallet, const chain::Block& bl
         TRY(write_alone(sql));
         watch_.start();
         TRY(watch_.refresh(sql));
-        const auto tip = TRY(sql.value<std::int64_t>("SELECT tip_height FROM sync_state"));
-        if (!tip || static_cast<std::int64_t>(block.number.value) > *tip)
+        const bus::Position stored = TRY(stored_position(sql));
+        if (block.number.value >= stored.height())
           return fail(Code::kConflict, "block {} is above the wallets' tip", block.number);
         // A reorg that comes after this question also brings its rollback after us.
-        if (!TRY(on_chain()))
-          return fail(Error{Code::kUnavailable, true, "the chain changed its branch meanwhile"});
+        if (!TRY(on_chain(stored)))
+          return fail(Error{Code::kUnavailable, true,
+                            "the chain changed its branch, or the wallets stand on another: a "
+                            "running coffer tries again by itself"});
         invalidated = 0;
         return apply(sql, block, wallet, invalidated);
       },

@@ -62,11 +62,11 @@ bool WatchSet::may_touch(const TxView& view) const {
 }
 
 Result<WatchSet::Marks> WatchSet::newest(sql::Session& sql) {
-  const auto row = TRY(sql.one<std::int64_t, std::int64_t, std::int64_t>(
+  const auto row = TRY(sql.one<std::int64_t, std::int64_t, std::int64_t, std::optional<Bytes>>(
       "SELECT coalesce((SELECT max(id) FROM addresses), 0),"
-      " coalesce((SELECT max(id) FROM transactions), 0), coalesce((SELECT max(id) FROM utxos), "
-      "0)"));
-  return Marks{std::get<0>(*row), std::get<1>(*row), std::get<2>(*row)};
+      " coalesce((SELECT max(id) FROM transactions), 0),"
+      " coalesce((SELECT max(id) FROM utxos), 0), (SELECT position FROM sync_state)"));
+  return Marks{std::get<0>(*row), std::get<1>(*row), std::get<2>(*row), std::get<3>(*row)};
 }
 
 Result<bool> WatchSet::is_stale(sql::Session& sql) const {
@@ -87,6 +87,10 @@ Result<> WatchSet::add_outpoints(sql::Transaction& sql, std::string_view text, s
 
 Result<> WatchSet::refresh(sql::Transaction& sql) {
   const Marks now = TRY(newest(sql));
+  if (now.position != marks_.position) {
+    scripts_ = outpoints_ = {};
+    marks_ = kept_ = {};
+  }
   if (now.address > marks_.address) {
     sql::Rows rows =
         TRY(sql.stream("SELECT script_pub_key FROM addresses WHERE id > $1", {marks_.address}));

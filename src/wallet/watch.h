@@ -31,13 +31,17 @@ class WatchSet {
   void add_outpoint(const chain::Outpoint& outpoint);
 
   // Around a transaction that refreshes: start() forgets how far one came that was not committed,
-  // because others may get its ids; keep() is for after the commit.
+  // because others may get its ids; keep() is for after the commit. move() is for one that stores
+  // another position.
   void start() { marks_ = kept_; }
   void keep() { kept_ = marks_; }
+  void move(Bytes position) { marks_.position = std::move(position); }
   // Reads what is new since the last time: all scripts, the outpoints of unspent coins and those
   // that transactions name that no block of the chain has: unconfirmed ones, and those that a
-  // person said to be in a block. Call it where nobody else writes, before writing. Cost:
-  // what is new; three look-ups if nothing is.
+  // person said to be in a block. All of it anew where the position is not the one that was kept:
+  // then another process follows the same chain, and may have disconnected old transactions.
+  // Call it where nobody else writes, before writing. Cost: what is new; four look-ups if nothing
+  // is.
   Result<> refresh(sql::Transaction& sql);
   // Whether the next refresh() would find something. Cost: one statement.
   Result<bool> is_stale(sql::Session& sql) const;
@@ -47,6 +51,7 @@ class WatchSet {
  private:
   struct Marks {
     std::int64_t address = 0, transaction = 0, coin = 0;
+    std::optional<Bytes> position;
     friend bool operator==(const Marks&, const Marks&) = default;
   };
   static Result<Marks> newest(sql::Session& sql);
