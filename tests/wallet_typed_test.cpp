@@ -136,6 +136,18 @@ TEST_F(WalletCommands, ABlockThatTheChainDoesNotHaveIsRefused) {
   EXPECT_NE(answer->content().find("block 3 of the chain is "), std::string::npos);
 }
 
+TEST_F(WalletCommands, AComplaintCanBeReadWhateverItIsAbout) {
+  make_shop();
+  const std::string file = data("long.jsonl");
+  std::ofstream(file) << R"({"coffer_history":1,"chain":"bitcoin","network":"devnet"})" << "\n"
+                      << "{\"script\":\"51\",\"" << std::string(100'000, 'x') << "\":1}\n";
+  const Finished end = wallet({"import-history", "shop", file});
+  EXPECT_EQ(end.exit_code, 1);
+  EXPECT_NE(end.err.find("line 2: 'xxx"), std::string::npos);
+  EXPECT_NE(end.err.find("does not belong here\n"), std::string::npos);
+  EXPECT_LT(end.err.size(), 2'000u);
+}
+
 // A refusal that left headers of another network would lock the wallets out.
 TEST_F(WalletCommands, NothingIsMadeBesideWalletsOfAnotherNetwork) {
   ASSERT_EQ(run({"wallet", "create", "shop", "--network", "regtest", "--data", data()}).exit_code,

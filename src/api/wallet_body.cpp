@@ -5,6 +5,7 @@
 #include "api/utxo_input.h"
 #include "api/wallet_input.h"
 #include "chain/address.h"
+#include "wallet/strict_json.h"
 
 namespace coffer::api {
 namespace {
@@ -15,39 +16,14 @@ constexpr std::uint64_t kMaxIndex = 0x7fffffff;  // of a descriptor, or in a blo
 constexpr std::uint64_t kMaxGapLimit = 100'000;  // as the table says
 constexpr std::uint64_t kMaxTime = 1ull << 40;
 
-// Of a document that was parsed, which keeps the last of two fields with one name.
-std::size_t fields_kept(const json::value& value) {
-  std::size_t count = 0;
-  if (const json::object* object = value.if_object())
-    for (const auto& [key, field] : *object) count += 1 + fields_kept(field);
-  if (const json::array* array = value.if_array())
-    for (const json::value& item : *array) count += fields_kept(item);
-  return count;
-}
-// In its text: every field has a colon, and no colon is elsewhere but in strings.
-std::size_t fields_written(std::string_view text) {
-  std::size_t count = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '"') in_string = !in_string;
-    if (in_string && text[i] == '\\') ++i;
-    if (!in_string && text[i] == ':') ++count;
-  }
-  return count;
-}
-
 // A JSON object with known fields only. What an accessor does not find is an error that says so, or
 // the default of an optional one.
 class Body {
  public:
   static Result<Body> parse(std::string_view text, std::vector<std::string_view> known) {
-    json::error_code error;
     json::value document =
-        text.empty() ? json::value(json::object()) : json::parse(json::string_view(text), error);
-    if (error) return fail(Code::kInvalidInput, "the body is not JSON: {}", error.message());
+        TRY_IN("the body", wallet::parse_strict_json(text.empty() ? "{}" : text));
     if (!document.is_object()) return fail(Code::kInvalidInput, "the body must be a JSON object");
-    if (fields_written(text) != fields_kept(document))
-      return fail(Code::kInvalidInput, "a field of the body is there twice");
     return of(std::move(document.as_object()), std::move(known));
   }
   static Result<Body> of(json::object object, std::vector<std::string_view> known) {
@@ -268,9 +244,7 @@ Result<LabelBody> parse_label_body(const chain::Network& network, std::string_vi
   const std::string kind = TRY(body.text("kind"));
   const std::string ref = TRY(body.text("ref"));
   LabelTarget target = TRY(parse_label_target(network, kind, ref));
-  return LabelBody {
-    std::move(target.kind), std::move(target.ref), TRY(body.text("label"))
-  };
+  return LabelBody{std::move(target.kind), std::move(target.ref), TRY(body.text("label"))};
 }
 
 Result<wallet::PruneOptions> parse_prune_body(std::string_view text) {

@@ -211,16 +211,18 @@ const CLI::App* innermost(const CLI::App& app) {
 }
 
 int report(const Error& error) {
-  // One line, whatever was typed or read into it.
-  std::fprintf(stderr, "coffer: %s\n", cli::printable(error.message).c_str());
+  // One line that can be read, whatever was typed or read into it: where, and what to do.
+  constexpr std::size_t kStart = 1'000, kEnd = 500;
+  std::string message = error.message;
+  if (message.size() > kStart + kEnd)
+    message = message.substr(0, kStart) + " … " + message.substr(message.size() - kEnd);
+  std::fprintf(stderr, "coffer: %s\n", cli::printable(message).c_str());
   return info(error.code).exit_code;
 }
 
 Result<> configure_log(const Config& config) {
-  log::configure({
-    TRY(log::parse_level(config.log.level))
-    , config.log.format == "json" ? log::Format::kJson : log::Format::kText
-  });
+  log::configure({TRY(log::parse_level(config.log.level)),
+                  config.log.format == "json" ? log::Format::kJson : log::Format::kText});
   return {};
 }
 

@@ -2,6 +2,8 @@
 
 #include <boost/json.hpp>
 
+#include "wallet/strict_json.h"
+
 namespace coffer::wallet {
 namespace {
 
@@ -55,17 +57,11 @@ Result<CoreDescriptor> entry(const chain::Network& network, const json::value& v
   const json::object& object = value.as_object();
   const auto desc = TRY(text(object, "desc"));
   if (!desc) return fail(Code::kInvalidInput, "\"desc\" is missing");
-  CoreDescriptor out {
-    TRY(parse_descriptor(network, *desc))
-    , false, false, {}, {}, 0
-  };
+  CoreDescriptor out{TRY(parse_descriptor(network, *desc)), false, false, {}, {}, 0};
   TRY(out.descriptor.derive(0));  // better refused now than found to be useless later
-  out.active = TRY(flag(object, "active"))
-  .value_or(false);
-  out.internal = TRY(flag(object, "internal"))
-  .value_or(false);
-  out.birthday_s = TRY(number(object, "timestamp", INT64_MAX))
-  .value_or(0);
+  out.active = TRY(flag(object, "active")).value_or(false);
+  out.internal = TRY(flag(object, "internal")).value_or(false);
+  out.birthday_s = TRY(number(object, "timestamp", INT64_MAX)).value_or(0);
   out.range = TRY(range_of(object));
   // Older versions of Core call it "next" only; newer ones write both. The last index has no next,
   // so 2^31 is one of its values.
@@ -92,9 +88,7 @@ Result<CoreExport> parse_core_export(const chain::Network& network, std::string_
   if (json_text.size() > kMaxCoreExportBytes)
     return fail(Code::kTooLarge, "a descriptor export of {} bytes, at most {} are read",
                 json_text.size(), kMaxCoreExportBytes);
-  boost::system::error_code error;
-  const json::value root = json::parse(json_text, error);
-  if (error) return fail(Code::kInvalidInput, "not JSON: {}", error.message());
+  const json::value root = TRY(parse_strict_json(json_text));
   const json::object& object = *TRY(result_of(root));
   const json::array* entries = object.at("descriptors").if_array();
   if (entries == nullptr) return fail(Code::kInvalidInput, "\"descriptors\" is not a list");
@@ -102,8 +96,7 @@ Result<CoreExport> parse_core_export(const chain::Network& network, std::string_
     return fail(Code::kTooLarge, "an export of {} descriptors, at most {} are read",
                 entries->size(), kMaxCoreExportDescriptors);
   CoreExport out;
-  out.wallet_name = TRY(text(object, "wallet_name"))
-  .value_or("");
+  out.wallet_name = TRY(text(object, "wallet_name")).value_or("");
   for (std::size_t i = 0; i < entries->size(); ++i)
     out.descriptors.push_back(
         TRY_IN(fmt::format("descriptors[{}]", i), entry(network, (*entries)[i])));

@@ -102,6 +102,10 @@ TEST(CoreExport, NamesTheEntryAndTheField) {
   EXPECT_TRUE(message_of_export("{").starts_with("not JSON: "));
   EXPECT_TRUE(message_of_export("[]").starts_with("not what listdescriptors prints"));
   EXPECT_EQ(message_of_export(R"({"descriptors": {}})"), "\"descriptors\" is not a list");
+  EXPECT_EQ(message_of_export(R"({"descriptors": [], "descriptors": []})"),
+            "a field is there twice");
+  EXPECT_EQ(message_of_export(R"({"a": ":\":", "descriptors": [], "b": {"a": [{"a": 1}]}})"),
+            "accepted");
 }
 
 TEST(CoreExport, HasBounds) {

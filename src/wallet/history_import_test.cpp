@@ -198,6 +198,8 @@ TEST_F(HistoryImport, WhatIsWrongIsNamedWithItsLine) {
   expect_refused({kHeader, R"({"tx":"zz"})"}, "line 2");
   expect_refused({kHeader, script_line(), tx_line(1, R"(,"hight":7)")}, "'hight'");
   expect_refused({kHeader, script_line(), tx_line(1, R"(,"height":7)")}, "'block'");
+  expect_refused({kHeader, script_line(), tx_line(1, R"(,"height":2147483648)")}, "to 2147483647");
+  expect_refused({kHeader, R"({"script":"51","script":"52"})"}, "line 2: a field is there twice");
   expect_refused({kHeader, R"({"label":"x","kind":"coin","ref":"y"})"}, "line 2");
   expect_refused({kHeader, R"({"lease":"x","lock_id":"00","for_ms":1})"}, "TXID#INDEX");
   EXPECT_EQ(store_->balance(wallet_)->coins, 0u);

@@ -3,6 +3,7 @@
 #include <boost/json.hpp>
 
 #include "chain/address.h"
+#include "wallet/strict_json.h"
 
 namespace coffer::wallet {
 namespace {
@@ -61,7 +62,8 @@ class Fields {
   std::vector<std::string_view> taken_;
 };
 
-constexpr std::uint64_t kMaxNumber = std::numeric_limits<std::int64_t>::max();
+constexpr std::uint64_t kMaxHeight = 0x7fffffff;
+constexpr std::uint64_t kMaxTime = 1ull << 40;  // seconds
 
 Result<Hash256> parse_hash(std::string_view text) {
   const Bytes bytes = TRY(from_hex(text));
@@ -87,7 +89,7 @@ Result<HistoryLine> transaction(Fields& fields) {
   const std::string hex = TRY(fields.needed("tx"));
   tx.raw = TRY_IN("'tx'", from_hex(hex));
   const auto status = TRY(fields.text("status"));
-  const auto height = TRY(fields.number("height", kMaxNumber));
+  const auto height = TRY(fields.number("height", kMaxHeight));
   if (status) tx.options.status = TRY(parse_status(*status));
   if (!height) {
     if (tx.options.status == TxStatus::kPending) tx.options.force = true;
@@ -97,8 +99,7 @@ Result<HistoryLine> transaction(Fields& fields) {
   block.height = *height;
   const std::string hash = TRY(fields.needed("block"));
   block.hash = TRY_IN("'block'", parse_hash(hash));
-  block.time_s =
-      static_cast<std::int64_t>(TRY(fields.number("block_time", kMaxNumber)).value_or(0));
+  block.time_s = static_cast<std::int64_t>(TRY(fields.number("block_time", kMaxTime)).value_or(0));
   block.index = static_cast<std::uint32_t>(TRY(fields.number("index", 10'000'000)).value_or(0));
   tx.options.block = block;
   tx.options.status = TxStatus::kPublished;
@@ -172,11 +173,8 @@ Result<HistoryLine> parse_fields(const chain::Network& network, Fields& fields) 
 }  // namespace
 
 Result<HistoryLine> parse_history_line(const chain::Network& network, std::string_view text) {
-  json::error_code error;
-  json::parse_options limits;
-  limits.max_depth = 2;
-  json::value document = json::parse({text.data(), text.size()}, error, {}, limits);
-  if (error || !document.is_object()) return fail(Code::kInvalidInput, "not an object of JSON");
+  json::value document = TRY(parse_strict_json(text, 2));
+  if (!document.is_object()) return fail(Code::kInvalidInput, "not an object of JSON");
   Fields fields(std::move(document.get_object()));
   HistoryLine line = TRY(parse_fields(network, fields));
   TRY(fields.nothing_else());
