@@ -21,9 +21,9 @@ class Sequence {
  public:
   explicit Sequence(std::uint64_t seed, bool few_coinbases = false)
       : rng_(seed),
-        network_(chain::find_network(rng_.one_in(2) || few_coinbases ? "bitcoin" : "cardano",
-                                     "devnet")
-                     .value()),
+        network_(
+            chain::find_network(rng_.one_in(2) || few_coinbases ? "bitcoin" : "cardano", "devnet")
+                .value()),
         model_(network_.family, seed, few_coinbases),
         verify_each_(few_coinbases) {
     options_.store = rng_.one_in(2) ? StoreType::kMmr : StoreType::kClassic;
@@ -338,10 +338,14 @@ void run_sequences(std::uint64_t count, bool few_coinbases) {
   }
 }
 
-TEST(UtxoModel, RandomSequencesAnswerAsThePlainModel) { run_sequences(500, false); }
+TEST(UtxoModel, RandomSequencesAnswerAsThePlainModel) {
+  run_sequences(500, false);
+}
 
 // The same few outpoints come, go and come again all the time (U4).
-TEST(UtxoModel, RepeatedCoinbasesAnswerAsThePlainModel) { run_sequences(200, true); }
+TEST(UtxoModel, RepeatedCoinbasesAnswerAsThePlainModel) {
+  run_sequences(200, true);
+}
 
 }  // namespace
 }  // namespace coffer::utxo

@@ -73,11 +73,11 @@ Result<std::unique_ptr<Tokens>> Tokens::open(const std::filesystem::path& data_d
 Result<> Tokens::reload() {
   std::vector<Entry> entries;
   entries.push_back(
-      { {std::string(kTokenFile), true}, TRY(read_or_make_secret(data_dir_ / kTokenFile)) });
+      {{std::string(kTokenFile), true}, TRY(read_or_make_secret(data_dir_ / kTokenFile))});
   std::error_code ignored;
   if (std::filesystem::exists(data_dir_ / kReadTokenFile, ignored))
     entries.push_back(
-        { {std::string(kReadTokenFile), false}, TRY(read_secret(data_dir_ / kReadTokenFile)) });
+        {{std::string(kReadTokenFile), false}, TRY(read_secret(data_dir_ / kReadTokenFile))});
   std::lock_guard lock(mutex_);
   entries_ = std::move(entries);
   return {};

@@ -66,9 +66,7 @@ Result<Synced> sync(const Bench& bench, utxo::StoreType type, const std::filesys
   TRY(db->flush());
   if (!(store->position() == chain->position()))
     return fail(Code::kUnavailable, "the UTXO state halted before the end");
-  return Synced {
-    watch.seconds(), TRY(store->state().stats())
-  };
+  return Synced{watch.seconds(), TRY(store->state().stats())};
 }
 
 struct Record {
@@ -198,10 +196,11 @@ Result<std::vector<Bytes>> in_chain_order(const Bench& bench) {
 }
 
 Result<std::string> simulated_file(const Context& context, const std::filesystem::path& scratch) {
-  feed::DevnetChain chain({
-    .family = TRY(chain::find_network(context.config.chain, "devnet"))
-    .family, .seed = context.config.devnet.seed, .txs_per_block = kBenchTxs, .reorg_every = 0
-  });
+  feed::DevnetChain chain(
+      {.family = TRY(chain::find_network(context.config.chain, "devnet")).family,
+       .seed = context.config.devnet.seed,
+       .txs_per_block = kBenchTxs,
+       .reorg_every = 0});
   const chain::Network network = TRY(chain::find_network(context.config.chain, "devnet"));
   Bytes out;
   const std::vector<Bytes> blocks = simulate(chain, kBenchBlocks, false, nullptr);

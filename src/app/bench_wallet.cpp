@@ -108,9 +108,7 @@ class Case {
     chain::Outpoint nobodys;
     nobodys.tx.fill(0xee);
     const Bytes raw = payment(nobodys, bench_script(~std::uint64_t{1}), 0);
-    const bus::TxSeen seen {
-      TRY(wallet::decode_tx(network_, raw))
-    };
+    const bus::TxSeen seen{TRY(wallet::decode_tx(network_, raw))};
     auto ours_timed = timed(3, [&](int) -> Result<> {
       const auto feed = TRY(wallet::Feed::open(*store_));
       return feed->on_tx_seen(seen);

@@ -36,8 +36,7 @@ void add_db_commands(CLI::App& app, Parsed& parsed);
 // For the files that declare them: one with its settings and examples, which are lines that begin
 // with two blanks.
 CLI::App* add_wallet_command(CLI::App& parent, Parsed& parsed, const char* name, const char* help,
-                             std::string_view lines,
-                             std::function<Result<>(const Context&)> action,
+                             std::string_view lines, std::function<Result<>(const Context&)> action,
                              const std::vector<std::string_view>& more_settings = {});
 // Those that change what a wallet knows of transactions and coins (wallet_change_line.cpp).
 void add_wallet_changes(CLI::App& wallet, Parsed& parsed);

@@ -146,8 +146,7 @@ Result<> run_utxo_rollback(const Context& context, std::uint64_t block) {
   const auto target = TRY(rollback_target(*stored.chain, from, block));
   TRY(store->rollback_to(target.position()));
   const std::uint64_t undone = from.height() - target.position().height();
-  const std::uint64_t unspent = TRY(store->state().stats())
-  .unspent;
+  const std::uint64_t unspent = TRY(store->state().stats()).unspent;
   if (context.json) {
     http::JsonWriter out;
     out.begin_object().field("block", block);

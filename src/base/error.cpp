@@ -39,23 +39,12 @@ Error errno_error(int error_number, std::string_view what) {
       next = "; check the path";
       break;
     case EACCES:
-    case EPERM:
-      next = "; check its owner and mode, or choose another place";
-      break;
-    case ENOSPC:
-      next = "; free some space and start again, nothing is lost";
-      break;
-    case EROFS:
-      next = "; choose a writable place";
-      break;
-    case EADDRINUSE:
-      next = "; stop the other program or choose another port with --listen";
-      break;
-    case EMFILE:
-      next = "; raise the limit of open files (ulimit -n)";
-      break;
-    default:
-      break;
+    case EPERM: next = "; check its owner and mode, or choose another place"; break;
+    case ENOSPC: next = "; free some space and start again, nothing is lost"; break;
+    case EROFS: next = "; choose a writable place"; break;
+    case EADDRINUSE: next = "; stop the other program or choose another port with --listen"; break;
+    case EMFILE: next = "; raise the limit of open files (ulimit -n)"; break;
+    default: break;
   }
   char buffer[128];
   const char* text = strerror_r(error_number, buffer, sizeof buffer);

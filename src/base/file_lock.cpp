@@ -13,7 +13,7 @@ Result<FileLock> FileLock::take(const std::filesystem::path& path, LockRange ran
   if (file < 0) return fail(errno_error(errno, "cannot open " + path.string()));
   FileLock lock(file);
   // Of the open file, not of the process: so it also holds against this process's own libraries.
-  struct flock wanted {};
+  struct flock wanted{};
   wanted.l_type = F_WRLCK;
   wanted.l_whence = SEEK_SET;
   wanted.l_start = range.start;

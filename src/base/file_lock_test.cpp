@@ -30,7 +30,7 @@ class Holder {
     pid_ = ::fork();
     if (pid_ == 0) {
       const int file = ::open(path.c_str(), O_RDWR);
-      struct flock wanted {};
+      struct flock wanted{};
       wanted.l_type = static_cast<short>(type);
       wanted.l_whence = SEEK_SET;
       wanted.l_start = start;
@@ -66,7 +66,9 @@ TEST_F(FileLockTest, IsHeldUntilItGoes) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kUnavailable);
   EXPECT_NE(refused.error().message.find("in use by another process"), std::string::npos);
-  { const FileLock gone = std::move(moved); }
+  {
+    const FileLock gone = std::move(moved);
+  }
   EXPECT_TRUE(FileLock::take(path_));
 }
 

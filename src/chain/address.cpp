@@ -35,12 +35,9 @@ std::optional<std::string> bitcoin_text(const BitcoinParams& params, ByteView sc
     return text ? std::optional(std::move(*text)) : std::nullopt;
   };
   switch (output_type(script)) {
-    case OutputType::kP2pkh:
-      return base58(params.p2pkh_prefix, script.subspan(3, 20));
-    case OutputType::kP2sh:
-      return base58(params.p2sh_prefix, script.subspan(2, 20));
-    default:
-      break;
+    case OutputType::kP2pkh: return base58(params.p2pkh_prefix, script.subspan(3, 20));
+    case OutputType::kP2sh: return base58(params.p2sh_prefix, script.subspan(2, 20));
+    default: break;
   }
   const auto witness = witness_program(script);
   if (!witness) return std::nullopt;

@@ -94,14 +94,9 @@ Output read_output(CborReader& reader, Block& block) {
         read_value(reader, block, output);
         has_value = true;
         break;
-      case 2:
-        read_datum_option(reader, output);
-        break;
-      case 3:
-        output.script_ref = read_encoded_cbor(reader);
-        break;
-      default:
-        reader.fail_at("an output with more fields than known", at);
+      case 2: read_datum_option(reader, output); break;
+      case 3: output.script_ref = read_encoded_cbor(reader); break;
+      default: reader.fail_at("an output with more fields than known", at);
     }
   }
   if (!has_address || !has_value) reader.fail_at("an output without address or value", start);
@@ -133,21 +128,11 @@ void read_tx_body(CborReader& reader, Block& block) {
   const std::size_t start = reader.offset();
   for (auto items = reader.begin_map(); reader.next(items);) {
     switch (reader.read_uint()) {
-      case 0:
-        tx.inputs = read_inputs(reader, block);
-        break;
-      case 1:
-        read_outputs(reader, block, tx);
-        break;
-      case 2:
-        tx.fee = Amount(reader.read_uint());
-        break;
-      case 9:
-        read_mint(reader, block, tx);
-        break;
-      case 13:
-        tx.collateral = read_inputs(reader, block);
-        break;
+      case 0: tx.inputs = read_inputs(reader, block); break;
+      case 1: read_outputs(reader, block, tx); break;
+      case 2: tx.fee = Amount(reader.read_uint()); break;
+      case 9: read_mint(reader, block, tx); break;
+      case 13: tx.collateral = read_inputs(reader, block); break;
       case 16:
         collateral_return = read_output(reader, block);
         returns_collateral = true;
@@ -156,11 +141,8 @@ void read_tx_body(CborReader& reader, Block& block) {
         tx.total_collateral = Amount(reader.read_uint());
         tx.has_total_collateral = true;
         break;
-      case 18:
-        tx.reference_inputs = read_inputs(reader, block);
-        break;
-      default:
-        reader.skip();
+      case 18: tx.reference_inputs = read_inputs(reader, block); break;
+      default: reader.skip();
     }
   }
   if (!reader.ok()) return;

@@ -201,8 +201,7 @@ Result<std::vector<GenesisUtxo>> shelley_genesis_utxos(ByteView text) {
 
 Result<std::vector<GenesisUtxo>> load_genesis_utxos(const std::filesystem::path& directory) {
   const auto byron = directory / "byron-genesis.json", shelley = directory / "shelley-genesis.json";
-  const auto byron_text = TRY(read_if_there(byron))
-  , shelley_text = TRY(read_if_there(shelley));
+  const auto byron_text = TRY(read_if_there(byron)), shelley_text = TRY(read_if_there(shelley));
   if (!byron_text && !shelley_text)
     return fail(Code::kNotFound, "neither {} nor {} is there", byron.string(), shelley.string());
   std::vector<GenesisUtxo> utxos;

@@ -21,22 +21,15 @@ Result<Identity> decode(ByteView data) {
   Identity identity;
   for (auto items = reader.begin_map(); reader.next(items);) {
     switch (reader.read_uint()) {
-      case 0:
-        identity.chain = as_text(reader.read_text());
-        break;
-      case 1:
-        identity.network = as_text(reader.read_text());
-        break;
+      case 0: identity.chain = as_text(reader.read_text()); break;
+      case 1: identity.network = as_text(reader.read_text()); break;
       case 2: {
         ByteView genesis = reader.read_bytes(32);
         if (reader.ok()) identity.genesis = Hash256::from(genesis.data());
         break;
       }
-      case 3:
-        identity.format_version = reader.read_uint();
-        break;
-      default:
-        reader.skip();
+      case 3: identity.format_version = reader.read_uint(); break;
+      default: reader.skip();
     }
   }
   if (!reader.ok() || !reader.at_end())

@@ -9,16 +9,11 @@ bool minimal_head(ByteView item) {
   // A shortest head is what our own writer would produce for the same value.
   const std::uint8_t low = item[0] & 31;
   switch (low) {
-    case 24:
-      return item[1] >= 24;
-    case 25:
-      return load_be16(item.data() + 1) > 0xff;
-    case 26:
-      return load_be32(item.data() + 1) > 0xffff;
-    case 27:
-      return load_be64(item.data() + 1) > 0xffffffff;
-    default:
-      return low != 31;
+    case 24: return item[1] >= 24;
+    case 25: return load_be16(item.data() + 1) > 0xff;
+    case 26: return load_be32(item.data() + 1) > 0xffff;
+    case 27: return load_be64(item.data() + 1) > 0xffffffff;
+    default: return low != 31;
   }
 }
 

@@ -47,18 +47,10 @@ CborReader::Head CborReader::read_head() {
   const std::uint8_t* p = data_.data() + at_;
   at_ += width;
   switch (width) {
-    case 1:
-      head.value = *p;
-      break;
-    case 2:
-      head.value = load_be16(p);
-      break;
-    case 4:
-      head.value = load_be32(p);
-      break;
-    default:
-      head.value = load_be64(p);
-      break;
+    case 1: head.value = *p; break;
+    case 2: head.value = load_be16(p); break;
+    case 4: head.value = load_be32(p); break;
+    default: head.value = load_be64(p); break;
   }
   return head;
 }
@@ -265,8 +257,7 @@ ByteView CborReader::skip() {
           nested = true;
           inner = {1, false, 0};
           break;
-        default:
-          break;
+        default: break;
       }
       if (nested) {
         if (height == limits::kMaxCborDepth || depth_ + height >= limits::kMaxCborDepth)

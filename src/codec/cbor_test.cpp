@@ -166,21 +166,15 @@ TEST(Canonical, AcceptsOnlyTheOneForm) {
 void random_item(Rng& rng, Bytes& out, int depth) {
   CborWriter writer(out);
   switch (rng.below(depth > 4 ? 4 : 8)) {
-    case 0:
-      writer.uint(rng() >> rng.below(64));
-      break;
-    case 1:
-      writer.integer(-1 - static_cast<std::int64_t>(rng() >> (1 + rng.below(60))));
-      break;
+    case 0: writer.uint(rng() >> rng.below(64)); break;
+    case 1: writer.integer(-1 - static_cast<std::int64_t>(rng() >> (1 + rng.below(60)))); break;
     case 2: {
       Bytes b(rng.below(40));
       rng.fill(b);
       writer.bytes(b);
       break;
     }
-    case 3:
-      rng.one_in(2) ? writer.boolean(rng.one_in(2)) : writer.null();
-      break;
+    case 3: rng.one_in(2) ? writer.boolean(rng.one_in(2)) : writer.null(); break;
     case 4:
       writer.tag(rng.below(300));
       random_item(rng, out, depth + 1);

@@ -84,9 +84,7 @@ void append_block(Bytes& out, const chain::Network& network, BlockFileFormat for
       append(out, as_bytes(to_hex(block)));
       out.push_back('\n');
       return;
-    case BlockFileFormat::kRaw:
-      append(out, block);
-      return;
+    case BlockFileFormat::kRaw: append(out, block); return;
   }
 }
 

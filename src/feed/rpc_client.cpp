@@ -160,9 +160,7 @@ Result<RpcTip> RpcClient::tip() {
   const json::value* hash = info ? info->if_contains("bestblockhash") : nullptr;
   if (blocks == nullptr || hash == nullptr || !blocks->is_int64() || blocks->get_int64() < 0)
     return garbled(kMethod);
-  return RpcTip {
-    static_cast<std::uint64_t>(blocks->get_int64()), TRY(hash_of(*hash, kMethod))
-  };
+  return RpcTip{static_cast<std::uint64_t>(blocks->get_int64()), TRY(hash_of(*hash, kMethod))};
 }
 
 Result<std::optional<Hash256>> RpcClient::block_hash(std::uint64_t height) {

@@ -50,20 +50,11 @@ std::optional<ZmqNotice> parse_zmq_message(std::string_view topic, ByteView body
   if (topic == kHashBlock && rest.empty()) return notice;
   if (topic != kSequence || rest.empty()) return std::nullopt;
   switch (rest.front()) {
-    case 'C':
-      notice.kind = Kind::kConnected;
-      break;
-    case 'D':
-      notice.kind = Kind::kDisconnected;
-      break;
-    case 'A':
-      notice.kind = Kind::kAdded;
-      break;
-    case 'R':
-      notice.kind = Kind::kRemoved;
-      break;
-    default:
-      return std::nullopt;
+    case 'C': notice.kind = Kind::kConnected; break;
+    case 'D': notice.kind = Kind::kDisconnected; break;
+    case 'A': notice.kind = Kind::kAdded; break;
+    case 'R': notice.kind = Kind::kRemoved; break;
+    default: return std::nullopt;
   }
   // Those of transactions carry the mempool's own sequence number, which is not needed here.
   const bool of_transaction = notice.kind == Kind::kAdded || notice.kind == Kind::kRemoved;

@@ -69,8 +69,7 @@ std::string to_text(const tcp::endpoint& endpoint) {
 }  // namespace
 
 Result<bool> is_loopback_address(const std::string& listen) {
-  return TRY(parse_listen(listen))
-  .address().is_loopback();
+  return TRY(parse_listen(listen)).address().is_loopback();
 }
 
 struct Server::Impl {

@@ -127,9 +127,7 @@ void Session::read_some() {
 
 void Session::on_read(error_code error, std::size_t bytes) {
   switch (state_) {
-    case State::kIdle:
-      set_state(State::kReading, limits_.request_time);
-      [[fallthrough]];
+    case State::kIdle: set_state(State::kReading, limits_.request_time); [[fallthrough]];
     case State::kReading:
       if (error) return close();
       buffer_.commit(bytes);
@@ -139,8 +137,7 @@ void Session::on_read(error_code error, std::size_t bytes) {
     case State::kLingering:
       lingered_bytes_ += bytes;
       return error || lingered_bytes_ > kLingerBytes ? close() : read_some();
-    default:
-      return;  // cancelled
+    default: return;  // cancelled
   }
 }
 
@@ -338,15 +335,12 @@ void Session::start_stream() {
 void Session::pump_stream() {
   if (state_ != State::kStreaming) return;
   switch (stream_->take(stream_out_, stream_writing_)) {
-    case StreamBuffer::Next::kNothing:
-      return;
-    case StreamBuffer::Next::kFinish:
-      return close();
+    case StreamBuffer::Next::kNothing: return;
+    case StreamBuffer::Next::kFinish: return close();
     case StreamBuffer::Next::kDrop:
       log::info("slow stream dropped", {{"remote", remote_}, {"route", route_->info.pattern}});
       return close();
-    case StreamBuffer::Next::kWrite:
-      break;
+    case StreamBuffer::Next::kWrite: break;
   }
   stream_writing_ = true;
   deadline_ = now() + limits_.write_time;

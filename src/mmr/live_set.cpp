@@ -164,8 +164,7 @@ Result<UnspentProof> LiveSet::prove(std::uint64_t leaf) {
   proof.size = size();
   proof.position = leaf_position(leaf);
   proof.leaf_path = TRY(range_.path(leaf));
-  proof.chunk = TRY(chunk_of(leaf))
-  ->bits;
+  proof.chunk = TRY(chunk_of(leaf))->bits;
   proof.chunk_path = TRY(bitmap_.path(leaf / kLeavesPerChunk));
   return proof;
 }

@@ -51,8 +51,7 @@ Result<> MountainRange::load_peaks() {
   if (loaded_) return {};
   for (unsigned height = 0; height < kMaxPeaks; ++height)
     if (has_peak(height))
-      peaks_[height] = TRY(nodes_.get(position_of({height, (leaves_ >> height) - 1})))
-  .hash;
+      peaks_[height] = TRY(nodes_.get(position_of({height, (leaves_ >> height) - 1}))).hash;
   loaded_ = true;
   return {};
 }
@@ -100,8 +99,7 @@ Result<std::vector<MountainRange::Change>> MountainRange::parents_of(
     const bool is_left = (at->index & 1) == 0;
     const bool both = is_left && at + 1 != level.end() && (at + 1)->index == at->index + 1;
     const Hash256 sibling =
-        both ? (at + 1)->hash : TRY(nodes_.get(position_of({height, at->index ^ 1})))
-    .hash;
+        both ? (at + 1)->hash : TRY(nodes_.get(position_of({height, at->index ^ 1}))).hash;
     const std::uint64_t index = at->index >> 1;
     const Place place{height + 1, index};
     parents.push_back({index, is_left ? node_hash(place, at->hash, sibling)
@@ -144,10 +142,7 @@ Result<> MountainRange::retire_new_parents(const Final& final) {
       continue;
     nodes_.drop(children->left);
     nodes_.drop(children->right);
-    nodes_.put(at, {
-      TRY(nodes_.get(at))
-      .hash, true
-    });
+    nodes_.put(at, {TRY(nodes_.get(at)).hash, true});
   }
   return {};
 }

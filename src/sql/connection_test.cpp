@@ -159,7 +159,7 @@ TEST_P(ConnectionTest, AQueryMayWriteAndReturn) {
     (void)TRY(
         t.query("INSERT INTO t VALUES (1, 10), (2, 20) RETURNING id"));  // nobody reads the rows
     return TRY(t.value<std::int64_t>("UPDATE t SET v = v + 1 WHERE id = $1 RETURNING v", {2}))
-    .value();
+        .value();
   });
   ASSERT_TRUE(written) << written.error().message;
   EXPECT_EQ(*written, 21);

@@ -29,8 +29,7 @@ Result<bool> has_table(Session& session, std::string_view name) {
       session.dialect() == Dialect::kSqlite
           ? "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = $1"
           : "SELECT count(*) FROM pg_class WHERE oid = to_regclass($1)";
-  return TRY(session.value<std::int64_t>(sql, {name}))
-  .value_or(0) > 0;
+  return TRY(session.value<std::int64_t>(sql, {name})).value_or(0) > 0;
 }
 
 Result<Records> read_records(Session& session) {
@@ -39,15 +38,9 @@ Result<Records> read_records(Session& session) {
   Rows rows = TRY(session.query(
       "SELECT module, version, name, checksum, applied_at_ms FROM coffer_migrations"));
   while (TRY(rows.next())) {
-    Record record {
-      {
-        TRY(rows.get<std::string>(0))
-        , TRY(rows.get<int>(1))
-        , TRY(rows.get<std::string>(2))
-        , TRY(rows.get<std::int64_t>(4))
-      }
-      , TRY(rows.get<std::string>(3))
-    };
+    Record record{{TRY(rows.get<std::string>(0)), TRY(rows.get<int>(1)),
+                   TRY(rows.get<std::string>(2)), TRY(rows.get<std::int64_t>(4))},
+                  TRY(rows.get<std::string>(3))};
     const auto key = std::pair(record.applied.module, record.applied.version);
     records.emplace(key, std::move(record));
   }
@@ -145,8 +138,7 @@ Result<Applied> apply(Transaction& transaction, const Migration& migration) {
   const std::string what =
       fmt::format("migration {} {} ({})", migration.module, migration.version, migration.name);
   TRY_IN(what, transaction.script(migration.text));
-  const std::int64_t now_ms = TRY(transaction.value<std::int64_t>("SELECT coffer_now()"))
-  .value();
+  const std::int64_t now_ms = TRY(transaction.value<std::int64_t>("SELECT coffer_now()")).value();
   (void)TRY_IN(
       what, transaction.execute(
                 "INSERT INTO coffer_migrations VALUES ($1, $2, $3, $4, $5)",

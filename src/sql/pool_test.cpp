@@ -120,8 +120,7 @@ TEST_P(LostConnectionTest, ATransactionThatWasIdleForTooLongIsDoneAgain) {
   int attempts = 0;
   const auto done = db().run_transaction([&](Transaction& t) -> Result<> {
     if (++attempts == 1) {
-      const auto pid = TRY(t.value<std::int64_t>("SELECT pg_backend_pid()"))
-      .value();
+      const auto pid = TRY(t.value<std::int64_t>("SELECT pg_backend_pid()")).value();
       TRY(t.script("SET LOCAL idle_in_transaction_session_timeout = 1"));
       while (number("SELECT count(*) FROM pg_stat_activity WHERE pid = $1", {pid}) > 0)
         std::this_thread::yield();
@@ -139,8 +138,7 @@ TEST_P(LostConnectionTest, InABatchTheTransactionIsDoneAgain) {
     int attempts = 0;
     const auto done = db().run_transaction([&](Transaction& t) -> Result<std::int64_t> {
       constexpr std::string_view kColumns[] = {"id"};
-      const auto pid = TRY(t.value<std::int64_t>("SELECT pg_backend_pid()"))
-      .value();
+      const auto pid = TRY(t.value<std::int64_t>("SELECT pg_backend_pid()")).value();
       Batch batch =
           TRY(plain ? t.insert_into("t", kColumns) : t.batch("INSERT INTO t VALUES ($1)"));
       const bool first = ++attempts == 1;
@@ -254,16 +252,14 @@ TEST(PostgresServerTest, SettingsHoldDirectlyAndBehindAPooler) {
     options.lock_timeout_ms = 1'234;
     const auto database = Database::open(options).value();
     const auto settings = database->run_transaction([](Transaction& t) -> Result<std::string> {
-      return TRY(
-          t.value<std::string>("SELECT current_setting('synchronous_commit') || ' ' || "
-                               "current_setting('lock_timeout')"))
-      .value();
+      return TRY(t.value<std::string>("SELECT current_setting('synchronous_commit') || ' ' || "
+                                      "current_setting('lock_timeout')"))
+          .value();
     });
     EXPECT_EQ(settings, "on 1234ms");
     // Named statements only without a pooler.
     const auto named = database->run_transaction([](Transaction& t) -> Result<std::int64_t> {
-      return TRY(t.value<std::int64_t>("SELECT count(*) FROM pg_prepared_statements"))
-      .value();
+      return TRY(t.value<std::int64_t>("SELECT count(*) FROM pg_prepared_statements")).value();
     });
     EXPECT_EQ(named.value() > 0, !pooled) << location;
   }
@@ -298,10 +294,8 @@ TEST(PostgresServerTest, AChangedTableIsPreparedAgain) {
   };
   ASSERT_TRUE(run("CREATE TABLE t(id BIGINT); INSERT INTO t VALUES (1)"));
   const auto columns = [&] {
-    return database->run_transaction([](Transaction& t) -> Result<int> {
-      return TRY(t.query("SELECT * FROM t"))
-      .columns();
-    });
+    return database->run_transaction(
+        [](Transaction& t) -> Result<int> { return TRY(t.query("SELECT * FROM t")).columns(); });
   };
   EXPECT_EQ(columns(), 1);
   ASSERT_TRUE(run("ALTER TABLE t ADD COLUMN more BIGINT"));

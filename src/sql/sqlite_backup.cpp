@@ -96,9 +96,7 @@ Result<> backup(Database& database, const std::filesystem::path& to,
   Transaction moment = TRY(begin_on(source, {.access = Access::kRead}));
   (void)TRY(moment.value<std::int64_t>("SELECT count(*) FROM sqlite_master"));
 
-  Remover partial {
-    TRY(make_partial(to))
-  };
+  Remover partial{TRY(make_partial(to))};
   {
     sqlite3* handle = nullptr;
     const int rc = sqlite3_open_v2(

@@ -19,10 +19,7 @@ Result<Root> Reader::root(std::optional<BlockNumber> number) const {
   const Tip tip = TRY(read_tip(db_, columns_.meta, &snapshot));
   if (!number && (tip.position.at_origin || tip.delta_floor == tip.position.height())) {
     Accumulator accumulator(db_, columns_.mmr, tip.leaves, &snapshot);
-    return Root {
-      TRY(accumulator.set().root())
-      , tip.leaves, tip.number, tip.position.point.hash
-    };
+    return Root{TRY(accumulator.set().root()), tip.leaves, tip.number, tip.position.point.hash};
   }
   Bytes stored;
   BlockDelta delta;
@@ -71,8 +68,7 @@ Result<mmr::UnspentProof> Reader::prove(const chain::Outpoint& outpoint,
   if (in_delta) stored = std::move(in_delta);
   if (!stored) {
     if (const auto spent = TRY(db_.get(columns_.spent, key.view(), &snapshot))) {
-      const ByteView before = TRY(decode_spent(*spent))
-      .before;
+      const ByteView before = TRY(decode_spent(*spent)).before;
       stored = Bytes(before.begin(), before.end());
     }
   }

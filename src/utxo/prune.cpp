@@ -100,8 +100,7 @@ Result<> Writer::forget_spent(kv::Batch& batch, std::uint64_t end, std::uint64_t
 Result<bool> Writer::spent_by(const chain::Outpoint& outpoint, BlockNumber number) const {
   const auto stored = TRY(db_.get(columns_.spent, outpoint_key(network_.family, outpoint).view()));
   if (!stored) return false;
-  return TRY(decode_spent(*stored))
-  .number == number;
+  return TRY(decode_spent(*stored)).number == number;
 }
 
 // The delta that brought these outpoints again is no longer kept.

@@ -31,19 +31,14 @@ Result<std::optional<Found>> Reader::get(const chain::Outpoint& outpoint) const 
     return std::nullopt;
   const kv::Snapshot snapshot = db_.snapshot();
   const OutpointKey key = outpoint_key(network_.family, outpoint);
-  if (const auto stored = TRY(db_.get(columns_.unspent, key.view(), &snapshot))) return Found {
-      TRY(make_utxo(outpoint, *stored))
-      , std::nullopt
-    };
+  if (const auto stored = TRY(db_.get(columns_.unspent, key.view(), &snapshot)))
+    return Found{TRY(make_utxo(outpoint, *stored)), std::nullopt};
   const auto stored = TRY(db_.get(columns_.spent, key.view(), &snapshot));
   if (!stored) return std::nullopt;
   const SpentRecord spent = TRY(decode_spent(*stored));
-  return Found {
-    TRY(make_utxo(outpoint, spent.before))
-    , SpentInfo {
-      spent.by, spent.slot, spent.number, spent.block_hash, spent.time_unix_s, spent.epoch
-    }
-  };
+  return Found{TRY(make_utxo(outpoint, spent.before)),
+               SpentInfo{spent.by, spent.slot, spent.number, spent.block_hash, spent.time_unix_s,
+                         spent.epoch}};
 }
 
 // Deltas are keyed by ordinal. The number grows with it but where a boundary block shares that of
@@ -84,8 +79,7 @@ Result<std::pair<Ordinal, BlockDelta>> Reader::find_delta(const Tip& tip, BlockN
 Result<BlockDelta> Reader::delta(BlockNumber number, Bytes& stored) const {
   const kv::Snapshot snapshot = db_.snapshot();
   const Tip tip = TRY(read_tip(db_, columns_.meta, &snapshot));
-  return TRY(find_delta(tip, number, snapshot, stored))
-  .second;
+  return TRY(find_delta(tip, number, snapshot, stored)).second;
 }
 
 Result<Stats> Reader::stats() const {

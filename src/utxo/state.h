@@ -130,8 +130,9 @@ class UtxoState {
   virtual Result<Stats> stats() const = 0;
   // Distinct addresses with unspent outputs; asks `go_on` every few thousand of them.
   // Cost: one seek an address, so not for every request. Errors: kCancelled.
-  virtual Result<std::uint64_t> count_addresses(
-      const std::function<bool()>& go_on = [] { return true; }) const = 0;
+  virtual Result<std::uint64_t> count_addresses(const std::function<bool()>& go_on = [] {
+    return true;
+  }) const = 0;
 
   // Every unspent output in key order, under one snapshot; false from `each` ends it early.
   virtual Result<bus::Position> for_each(const std::function<bool(const Utxo&)>& each) const = 0;

@@ -283,8 +283,7 @@ class Verifier {
     TRY(it.status());
     std::uint64_t live = 0;
     for (std::uint64_t leaf = 0; leaf < tip_.leaves; ++leaf)
-      live += TRY(accumulator.set().live(leaf))
-    ? 1 : 0;
+      live += TRY(accumulator.set().live(leaf)) ? 1 : 0;
     if (live != tip_.unspent)
       return fail(Code::kCorrupt, "the accumulator holds {} live leaves for {} outputs", live,
                   tip_.unspent);

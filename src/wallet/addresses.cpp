@@ -17,10 +17,8 @@ Result<AddressInfo> read_address(const chain::Network& network, const sql::Rows&
   address.type = TRY(rows.get<std::string>(3));
   address.branch = TRY(rows.get<std::optional<std::uint32_t>>(4));
   address.index = TRY(rows.get<std::optional<std::uint32_t>>(5));
-  address.given_out = TRY(rows.get<std::int64_t>(6))
-  != 0;
-  address.used = TRY(rows.get<std::int64_t>(7))
-  != 0;
+  address.given_out = TRY(rows.get<std::int64_t>(6)) != 0;
+  address.used = TRY(rows.get<std::int64_t>(7)) != 0;
   address.text = chain::address_text(network, address.script).value_or("");
   return address;
 }
@@ -112,8 +110,7 @@ Result<AddressInfo> Store::new_address(WalletId wallet, std::string_view account
 
 Result<Page<AddressInfo>> Store::addresses(WalletId wallet, const PageOptions& page) const {
   TRY(check_page(page));
-  const std::int64_t after = TRY(number_cursor(page.cursor))
-  .value_or(0);
+  const std::int64_t after = TRY(number_cursor(page.cursor)).value_or(0);
   auto connection = TRY(database_.acquire());
   TRY(require_wallet(connection, wallet));
   sql::Rows rows = TRY(connection.query(
@@ -145,8 +142,7 @@ Result<std::vector<DescriptorInfo>> Store::descriptors(WalletId wallet) const {
     info.id = TRY(rows.get<std::uint64_t>(0));
     info.account = TRY(rows.get<std::string>(1));
     info.text = TRY(rows.get<std::string>(2));
-    info.internal = TRY(rows.get<std::int64_t>(3))
-    == 1;
+    info.internal = TRY(rows.get<std::int64_t>(3)) == 1;
     info.is_ranged = TRY(rows.get<bool>(4));
     info.next_index = TRY(rows.get<std::uint32_t>(5));
     info.derived_to = TRY(rows.get<std::uint32_t>(6));

@@ -41,8 +41,7 @@ Result<Read> read_entry(const sql::Rows& rows) {
   entry.id = TRY(rows.get<std::uint64_t>(0));
   entry.tx = TRY(rows.get<Hash256>(1));
   entry.status = TRY(read_status(rows, 2));
-  entry.reason = TRY(rows.get<std::optional<std::string>>(3))
-  .value_or("");
+  entry.reason = TRY(rows.get<std::optional<std::string>>(3)).value_or("");
   entry.height = TRY(rows.get<std::optional<std::uint64_t>>(4));
   entry.block_time_s = TRY(rows.get<std::optional<std::int64_t>>(5));
   if (entry.block_time_s == 0) entry.block_time_s.reset();  // a person did not say it
@@ -58,8 +57,7 @@ Result<Read> read_entry(const sql::Rows& rows) {
   const std::int64_t foreign = TRY(rows.get<std::int64_t>(13));
   const std::int64_t inputs = TRY(rows.get<std::int64_t>(14));
   read.inputs_known = inputs > 0 && foreign == 0;
-  read.block_index = TRY(rows.get<std::optional<std::uint64_t>>(15))
-  .value_or(0);
+  read.block_index = TRY(rows.get<std::optional<std::uint64_t>>(15)).value_or(0);
   read.replaces = TRY(rows.get<bool>(16));
   read.is_replaced = TRY(rows.get<bool>(17));
   return read;
@@ -259,7 +257,7 @@ Result<TxDetail> Store::transaction(WalletId wallet, const Hash256& tx) const {
         detail.raw =
             TRY(sql.value<Bytes>("SELECT raw_tx FROM tx_raw WHERE wallet_id = $1 AND tx_id = $2",
                                  {wallet, detail.entry.id}))
-        .value_or(Bytes());
+                .value_or(Bytes());
         if (detail.raw.empty()) return detail;
         const auto decoded = TRY(decode_tx(network_, detail.raw));
         std::uint32_t index = 0;

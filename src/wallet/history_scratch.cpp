@@ -102,8 +102,7 @@ Result<> ScratchWallet::open(const Store& from, const WalletInfo& original) {
   database_ = TRY(sql::Database::open(options));
   store_ = TRY(Store::open(*database_, from.network(), from.options_));
   Store::NewWallet same{original.name, original.birthday_height, original.gap_limit};
-  wallet_ = TRY(store_->create(same))
-  .id;
+  wallet_ = TRY(store_->create(same)).id;
   return {};
 }
 

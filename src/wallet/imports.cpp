@@ -107,7 +107,7 @@ class Importer {
   Result<> begin() {
     account_id_ = TRY(account_id(sql_, wallet_, account_));
     gap_ = TRY(sql_.value<std::uint32_t>("SELECT gap_limit FROM wallets WHERE id = $1", {wallet_}))
-    .value_or(1);
+               .value_or(1);
     return {};
   }
   static std::unexpected<Error> elsewhere() {

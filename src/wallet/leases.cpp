@@ -147,8 +147,7 @@ Result<std::uint64_t> Store::release_all(WalletId wallet, const LockId& lock_id)
 
 Result<Page<LeasedCoin>> Store::leases(WalletId wallet, const PageOptions& page) const {
   TRY(check_page(page));
-  const std::int64_t after = TRY(number_cursor(page.cursor))
-  .value_or(0);
+  const std::int64_t after = TRY(number_cursor(page.cursor)).value_or(0);
   auto connection = TRY(database_.acquire());
   TRY(require_wallet(connection, wallet));
   sql::Rows rows = TRY(connection.query(

@@ -36,8 +36,7 @@ Result<std::vector<Ledger::Row>> Ledger::rows(std::string_view sql, sql::Params 
     row.height = TRY(found.get<std::optional<std::uint64_t>>(3));
     row.coinbase = TRY(found.get<bool>(4));
     row.stub = TRY(found.get<bool>(5));
-    row.reason = TRY(found.get<std::optional<std::string>>(6))
-    .value_or("");
+    row.reason = TRY(found.get<std::optional<std::string>>(6)).value_or("");
     row.told = TRY(found.get<bool>(7));
     list.push_back(std::move(row));
   }

@@ -131,10 +131,8 @@ class Pruner {
       Found one;
       one.id = TRY(rows.get<std::uint64_t>(0));
       one.hash = TRY(rows.get<Hash256>(1));
-      one.height = TRY(rows.get<std::optional<std::int64_t>>(2))
-      .value_or(-1);
-      one.index = TRY(rows.get<std::optional<std::int64_t>>(3))
-      .value_or(-1);
+      one.height = TRY(rows.get<std::optional<std::int64_t>>(2)).value_or(-1);
+      one.index = TRY(rows.get<std::optional<std::int64_t>>(3)).value_or(-1);
       one.stub = TRY(rows.get<bool>(4));
       if (TRY(rows.get<bool>(5))) looked.going.push_back(one);
       looked.last = one;

@@ -9,8 +9,8 @@ Result<WalletInfo> Store::request_rescan(WalletId wallet, std::uint64_t from_hei
       [&](sql::Transaction& sql) -> Result<WalletInfo> {
         TRY(share_writing(sql));
         TRY(Ledger(sql, wallet).lock());
-        const std::int64_t tip = TRY(sql.value<std::int64_t>("SELECT tip_height FROM sync_state"))
-        .value_or(-1);
+        const std::int64_t tip =
+            TRY(sql.value<std::int64_t>("SELECT tip_height FROM sync_state")).value_or(-1);
         if (static_cast<std::int64_t>(from_height) > tip)
           return fail(Code::kInvalidInput,
                       "the wallets stand at height {}; blocks above it are looked at anyway", tip);
@@ -32,8 +32,8 @@ Result<std::optional<WalletInfo>> Store::save_rescan(const WalletInfo& asked, st
         // Coins and addresses that the rescan has found are known to the follower from here on: no
         // block may be passed between the last one looked at and this.
         TRY(write_alone(sql));
-        const std::int64_t tip = TRY(sql.value<std::int64_t>("SELECT tip_height FROM sync_state"))
-        .value_or(-1);
+        const std::int64_t tip =
+            TRY(sql.value<std::int64_t>("SELECT tip_height FROM sync_state")).value_or(-1);
         std::optional<std::uint64_t> more, last;
         if (static_cast<std::int64_t>(next) <= tip)
           more = next, last = static_cast<std::uint64_t>(tip);

@@ -47,8 +47,7 @@ Result<StoreStats> Store::stats() const {
   const bool is_postgres = database_.dialect() == sql::Dialect::kPostgres;
   auto connection = TRY(database_.acquire());
   StoreStats stats;
-  stats.counted_at_ms = TRY(connection.value<std::int64_t>("SELECT coffer_now()"))
-  .value_or(0);
+  stats.counted_at_ms = TRY(connection.value<std::int64_t>("SELECT coffer_now()")).value_or(0);
   stats.wallets = TRY(count(connection, "wallets"));
   stats.addresses = TRY(count(connection, "addresses"));
   stats.transactions = TRY(count(connection, "transactions"));
@@ -59,10 +58,12 @@ Result<StoreStats> Store::stats() const {
   stats.replacements = TRY(count(connection, "tx_replacements"));
   stats.pruned = TRY(count(connection, "pruned_transactions"));
   stats.tables = TRY((is_postgres ? sizes_in_postgres : sizes_in_sqlite)(connection));
-  stats.bytes = TRY(connection.value<std::uint64_t>(
-      is_postgres ? "SELECT pg_database_size(current_database())"
+  stats.bytes =
+      TRY(connection.value<std::uint64_t>(
+              is_postgres
+                  ? "SELECT pg_database_size(current_database())"
                   : "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"))
-  .value_or(0);
+          .value_or(0);
   stats.invalidations = counters_->invalidations;
   stats.leases_cleaned = counters_->leases_cleaned;
   stats.lease_cleanups = counters_->lease_cleanups;

@@ -148,8 +148,7 @@ Result<WalletInfo> Store::find(std::string_view name) const {
 
 Result<Page<WalletInfo>> Store::list(const PageOptions& page) const {
   TRY(check_page(page));
-  const std::int64_t after = TRY(number_cursor(page.cursor))
-  .value_or(0);
+  const std::int64_t after = TRY(number_cursor(page.cursor)).value_or(0);
   auto connection = TRY(database_.acquire());
   Page<WalletInfo> answer;
   answer.items = TRY(

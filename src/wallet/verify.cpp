@@ -333,8 +333,7 @@ Result<WalletVerified> Store::verify(const std::function<void(std::string_view)>
   auto connection = TRY(database_.acquire());
   sql::Transaction sql = TRY(connection.begin(kRead));
   WalletVerified counts;
-  counts.wallets = TRY(sql.value<std::uint64_t>("SELECT count(*) FROM wallets"))
-  .value_or(0);
+  counts.wallets = TRY(sql.value<std::uint64_t>("SELECT count(*) FROM wallets")).value_or(0);
   for (const Rule& rule : kRules) {
     if (progress) progress(rule.what);
     sql::Rows rows = TRY(sql.query(std::string(rule.breaks) + " LIMIT 1"));
