@@ -1,6 +1,8 @@
 // Pieces of JSON Schema, for those that describe what routes answer and read. Thread-safe.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <string>
 #include <string_view>
 #include <utility>

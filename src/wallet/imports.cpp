@@ -280,15 +280,16 @@ Result<Imported> Store::import_descriptor(WalletId wallet, std::string_view text
 
 Result<Imported> Store::import_core(WalletId wallet, const CoreExport& core) {
   // The last one gives out: an active one, and of those Core's default kind.
-  const auto place = [](const CoreDescriptor* entry) {
-    const Descriptor::Parts& parts = entry->descriptor.parts();
+  const auto place = [](const CoreDescriptor& entry) {
+    const Descriptor::Parts& parts = entry.descriptor.parts();
     const bool is_default =
         parts.wrap == DescriptorWrap::kNone && parts.function == DescriptorFunction::kWpkh;
-    return !entry->active ? 0 : is_default ? 2 : 1;
+    return !entry.active ? 0 : is_default ? 2 : 1;
   };
   std::vector<const CoreDescriptor*> entries;
-  for (const CoreDescriptor& entry : core.descriptors) entries.push_back(&entry);
-  std::ranges::stable_sort(entries, {}, place);
+  for (const int next : {0, 1, 2})
+    for (const CoreDescriptor& entry : core.descriptors)
+      if (place(entry) == next) entries.push_back(&entry);
   std::vector<Wanted> list;
   for (const CoreDescriptor* entry : entries) {
     Wanted wanted{&entry->descriptor, entry->descriptor.canonical(), entry->internal ? 1u : 0u, 0,
