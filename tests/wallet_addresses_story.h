@@ -28,7 +28,8 @@ class Addresses : public Story {
   MadeTx pay(const std::vector<Bytes>& scripts) {
     std::vector<Pay> pays;
     for (const Bytes& to : scripts) pays.push_back({to, 10});
-    return make_tx({foreign(1'000'000 + ++nonce_)}, std::move(pays), nonce_);
+    ++nonce_;
+    return make_tx({foreign(1'000'000 + nonce_)}, std::move(pays), nonce_);
   }
   DescriptorInfo info(std::size_t nth = 0) { return store().descriptors(carol_)->at(nth); }
   AddressInfo next_address(bool internal = false) {

@@ -44,7 +44,8 @@ class Steps : public Story {
     return parse_descriptor(network(), text)->derive(index).value()[0];
   }
   MadeTx pay(const Bytes& to) {
-    return make_tx({foreign(1'000'000 + ++nonce_)}, {{to, 10}}, nonce_);
+    ++nonce_;
+    return make_tx({foreign(1'000'000 + nonce_)}, {{to, 10}}, nonce_);
   }
   CoreDescriptor core(const std::string& text, bool internal, std::uint32_t last,
                       std::uint32_t next) {

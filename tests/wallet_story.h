@@ -19,6 +19,12 @@ inline chain::Outpoint coin(const MadeTx& tx, std::uint32_t index = 0) {
   return {tx.id, index};
 }
 
+// A payment to the script of this number.
+struct To {
+  std::uint32_t script = 1;
+  std::uint64_t amount = 100;
+};
+
 class Story : public testing::TestWithParam<sql::test::Engine> {
  protected:
   static constexpr std::int64_t kStart = 1'700'000'000'000;
@@ -71,10 +77,6 @@ class Story : public testing::TestWithParam<sql::test::Engine> {
   // ---- transactions ----
 
   // From these outpoints to the scripts of these numbers; every transaction is another one.
-  struct To {
-    std::uint32_t script = 1;
-    std::uint64_t amount = 100;
-  };
   MadeTx tx(std::vector<chain::Outpoint> inputs, std::vector<To> outputs = {{}}) {
     std::vector<Pay> pays;
     for (const To& to : outputs) pays.push_back({script(to.script), to.amount});
