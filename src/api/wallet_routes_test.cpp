@@ -262,8 +262,8 @@ TEST(WalletRoutes, WithoutAStoreEveryRouteSaysWhy) {
        {std::pair{chain::find_network("bitcoin", "regtest").value(), "wallet.enabled"},
         std::pair{chain::find_network("cardano", "preview").value(), "bitcoin only"}}) {
     Wallets wallets;
-    wallets.fixture.options.more_routes = [&network = network](RouteTable& table) {
-      add_wallet_routes(table, {nullptr, network});
+    wallets.fixture.options.more_routes = [&of = network](RouteTable& table) {
+      add_wallet_routes(table, {nullptr, of});
     };
     wallets.serve();
     for (const auto& [method, path] : all_routes(wallets.openapi)) {

@@ -142,9 +142,9 @@ void add_transactions(RouteTable& table) {
                                            {"state", state_or_null},
                                            {"label", kTextOrNull},
                                            {"address_label", kTextOrNull}}));
-  properties.push_back({"raw", kHexOrNull});
-  properties.push_back({"inputs", list_of(refer("WalletInput"))});
-  properties.push_back({"outputs", list_of(refer("WalletOutput"))});
+  properties.emplace_back("raw", kHexOrNull);
+  properties.emplace_back("inputs", list_of(refer("WalletInput")));
+  properties.emplace_back("outputs", list_of(refer("WalletOutput")));
   table.add_schema("WalletTransaction", answer(properties));
   table.add_schema("Recorded", answer({{"tx_hash", kHash},
                                        {"status", kStatus},

@@ -16,8 +16,6 @@
 namespace coffer::app {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr int kRounds = 200;
 constexpr int kWrites = 50;
 

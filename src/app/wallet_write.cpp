@@ -71,6 +71,7 @@ Result<> change(const Context& context, const std::string& name, const std::stri
 Result<std::vector<chain::Outpoint>> outpoints(const chain::Network& network,
                                                const std::vector<std::string>& texts) {
   std::vector<chain::Outpoint> coins;
+  coins.reserve(texts.size());
   for (const std::string& text : texts)
     coins.push_back(TRY(typed(api::parse_outpoint(network, text))));
   return coins;

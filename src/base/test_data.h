@@ -15,7 +15,7 @@ namespace coffer {
 // there is none.
 inline std::optional<std::filesystem::path> shared_data() {
   const char* shared = ::getenv("COFFER_SHARED");
-  const std::filesystem::path path =
+  std::filesystem::path path =
       std::filesystem::path(shared != nullptr ? shared : "../shared") / "data";
   std::error_code error;
   if (!std::filesystem::is_directory(path, error)) return std::nullopt;

@@ -49,6 +49,7 @@ TEST_P(PoolTest, ManyThreadsShareFewConnections) {
   options_.pool_timeout_ms = 60'000;
   script("CREATE TABLE t(id BIGINT PRIMARY KEY)");
   std::vector<std::thread> threads;
+  threads.reserve(16);
   for (int i = 0; i < 16; ++i)
     threads.emplace_back([&, i] {
       for (int n = 0; n < 10; ++n) {

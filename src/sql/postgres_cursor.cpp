@@ -5,7 +5,7 @@ namespace coffer::sql {
 namespace {
 
 // Type ids of the catalogue (pg_type); they never change.
-enum Oid_ : Oid {
+enum TypeId : Oid {
   kBool = 16,
   kBytea = 17,
   kChar = 18,

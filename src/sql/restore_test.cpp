@@ -120,7 +120,7 @@ TEST_F(RestoreTest, OnlyABackupOfTheSameNetworkAndAgeIsTaken) {
   {
     std::fstream file(backup_, std::ios::in | std::ios::out | std::ios::binary);
     for (int page = 1; page < 4; ++page) {  // not the first: it holds the schema
-      file.seekp(page * 4096);
+      file.seekp(page * 4096L);
       file << std::string(64, '\xff');
     }
   }

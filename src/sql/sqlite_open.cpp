@@ -68,7 +68,7 @@ Result<> SqliteDriver::open_once(const std::string& path, bool create) {
 // needs for itself. SQLite would take it in the same step in which it opens the log.
 Result<> SqliteDriver::hold_file() {
   sqlite3_file* file = nullptr;
-  sqlite3_file_control(db_, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+  sqlite3_file_control(db_, "main", SQLITE_FCNTL_FILE_POINTER, static_cast<void*>(&file));
   const std::int64_t give_up_ms = system_clock().steady_ms() + options_.lock_timeout_ms;
   for (;;) {
     const int rc = file->pMethods->xLock(file, SQLITE_LOCK_SHARED);

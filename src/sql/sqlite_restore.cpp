@@ -225,7 +225,7 @@ Result<> remove_if_there(const fs::path& path) {
 // A second name for the file, and for what belongs to it.
 Result<fs::path> link_aside(const fs::path& path) {
   for (int number = 1; number <= kMostKept; ++number) {
-    const fs::path kept = with_suffix(path, fmt::format(".replaced-{}", number));
+    fs::path kept = with_suffix(path, fmt::format(".replaced-{}", number));
     // A log that was left there must not meet another file either.
     if (TRY(file_exists(with_suffix(kept, "-wal"))) ||
         TRY(file_exists(with_suffix(kept, "-journal"))))

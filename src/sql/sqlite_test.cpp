@@ -185,7 +185,7 @@ TEST(Sqlite, ADamagedPageIsCorrupt) {
   }
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
   for (int page = 1; page < 8; ++page) {  // not the first: it holds the schema
-    file.seekp(page * 4096);
+    file.seekp(page * 4096L);
     file << std::string(64, '\xff');
   }
   file.close();

@@ -47,6 +47,7 @@ class ServerProcess {
   ServerProcess(std::vector<std::string> arguments, const std::filesystem::path& log,
                 int death_signal) {
     std::vector<char*> argv;
+    argv.reserve(arguments.size() + 1);
     for (auto& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
     const ServerUser user;

@@ -110,6 +110,7 @@ TEST_P(TransactionTest, ContendersAllSucceed) {
   const auto second = open();  // on SQLite as another process: its own writer
   constexpr int kThreads = 6, kEach = 15;
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   std::atomic<int> failures{0};
   for (int i = 0; i < kThreads; ++i)
     threads.emplace_back([&, i] {

@@ -76,7 +76,7 @@ TEST(CoreExport, RefusesPrivateKeysWithoutRepeatingThem) {
 
 TEST(CoreExport, NamesTheEntryAndTheField) {
   const std::string good = "\"desc\": \"" + kFirst + "\"";
-  const std::pair<std::string, std::string> kCases[] = {
+  const std::pair<std::string, std::string> cases[] = {
       {R"json({"desc": "wpkh(x)"})json", "descriptors[0]: position 5: not a key"},
       {R"({"timestamp": 1})", "descriptors[0]: \"desc\" is missing"},
       {R"({"desc": 1})", "descriptors[0]: \"desc\" is not a text"},
@@ -94,7 +94,7 @@ TEST(CoreExport, NamesTheEntryAndTheField) {
        "descriptors[0]: the descriptor's alternatives"},
       {"{\"desc\": \"wpkh(" + kKeyA + "/0h/*)\"}", "descriptors[0]: the hardened step 0h needs"},
   };
-  for (const auto& [entry, expected] : kCases) {
+  for (const auto& [entry, expected] : cases) {
     const std::string message = message_of_export(R"({"descriptors": [)" + entry + "]}");
     EXPECT_TRUE(message.starts_with(expected)) << message;
   }

@@ -37,7 +37,7 @@ TEST(DescriptorErrors, Bip380KeyExpressions) {
     std::size_t position;  // counted from the key
     std::string expected;
   };
-  const Case kCases[] = {
+  const Case cases[] = {
       {"[deadbeef/0h/0h/0h/*]" + kPlain, 19, "a step of a path"},
       {"[deadbeef/0h/0h/0h/]" + kPlain, 19, "a step of a path"},
       {"[deadbef/0h/0h/0h]" + kPlain, 1, "a key origin begins"},
@@ -72,7 +72,7 @@ TEST(DescriptorErrors, Bip380KeyExpressions) {
       {kKeyA + "/<0;1;0>", 117, "an alternative that is there already"},
       {kTestnetKey, 0, "an extended key of another network than mainnet"},
   };
-  for (const auto& [key, position, expected] : kCases) {
+  for (const auto& [key, position, expected] : cases) {
     const std::string message = message_of("pk(" + key + ")");
     EXPECT_TRUE(message.starts_with(fmt::format("position {}: {}", 3 + position, expected)))
         << key << "\n"
@@ -81,7 +81,7 @@ TEST(DescriptorErrors, Bip380KeyExpressions) {
 }
 
 TEST(DescriptorErrors, FunctionsInTheWrongPlace) {
-  const std::pair<std::string, std::string> kCases[] = {
+  const std::pair<std::string, std::string> cases[] = {
       {"sh(" + kPlain + ")", "position 3: a function is needed here"},
       {"wsh(" + kPlain + ")", "position 4: a function is needed here"},
       {"", "position 0: a function is needed here"},
@@ -110,16 +110,16 @@ TEST(DescriptorErrors, FunctionsInTheWrongPlace) {
       {"addr(asdf)", "position 5: "},
       {"addr(2N7K71Qaxd5zcgarLq9J1MFGWyjfrTtqwX6)", "position 5: an address of another network"},
   };
-  for (const auto& [text, expected] : kCases)
+  for (const auto& [text, expected] : cases)
     EXPECT_TRUE(message_of(text).starts_with(expected)) << text << "\n" << message_of(text);
 }
 
 TEST(DescriptorErrors, Multisig) {
-  const std::string kBegins = "a multisig begins with the number of signatures it needs";
-  EXPECT_EQ(message_of("multi(a," + kPlain + ")"), "position 6: " + kBegins);
-  EXPECT_EQ(message_of("multi(0," + kPlain + ")"), "position 6: " + kBegins);
-  EXPECT_EQ(message_of("multi(-1," + kPlain + ")"), "position 6: " + kBegins);
-  EXPECT_EQ(message_of("multi(pk())"), "position 6: " + kBegins);
+  const std::string begins = "a multisig begins with the number of signatures it needs";
+  EXPECT_EQ(message_of("multi(a," + kPlain + ")"), "position 6: " + begins);
+  EXPECT_EQ(message_of("multi(0," + kPlain + ")"), "position 6: " + begins);
+  EXPECT_EQ(message_of("multi(-1," + kPlain + ")"), "position 6: " + begins);
+  EXPECT_EQ(message_of("multi(pk())"), "position 6: " + begins);
   EXPECT_EQ(message_of("multi(1)"),
             "position 6: 0 keys, where a multisig outside sh() and wsh() has 1 to 3");
   EXPECT_EQ(message_of(multi(3, 2)), "position 6: 3 signatures of 2 keys are needed");

@@ -124,7 +124,7 @@ TEST(Descriptor, Bip67SortsKeys) {
 
 // BIP389's examples with public keys.
 TEST(Descriptor, Bip389Alternatives) {
-  const std::pair<std::string, std::vector<std::string>> kCases[] = {
+  const std::pair<std::string, std::vector<std::string>> cases[] = {
       {"pk(B/<0;1>)", {"pk(B/0)", "pk(B/1)"}},
       {"wpkh([ffffffff/13h]C/<1;3>/2/*)",
        {"wpkh([ffffffff/13h]C/1/2/*)", "wpkh([ffffffff/13h]C/3/2/*)"}},
@@ -141,7 +141,7 @@ TEST(Descriptor, Bip389Alternatives) {
       out += c == 'A' ? kKeyA : c == 'B' ? kKeyB : c == 'C' ? kKeyC : std::string(1, c);
     return out;
   };
-  for (const auto& [text, expected] : kCases) {
+  for (const auto& [text, expected] : cases) {
     const auto all = parse_descriptors(bitcoin(), filled(text));
     ASSERT_TRUE(all) << text << ": " << all.error().message;
     ASSERT_EQ(all->size(), expected.size()) << text;
@@ -200,11 +200,11 @@ TEST(Descriptor, TheLastIndexIsBelowTwoToThe31) {
 
 // Whatever happens to a text, the parser answers; and what it accepts can be written and read.
 TEST(Descriptor, SurvivesTruncationAndMutation) {
-  const std::string kTexts[] = {"sh(wsh(sortedmulti(2,[d34db33f/48h/0h]" + kKeyA + "/<0;1>/*," +
-                                    kPlain + "," + kKeyB + "/0'/*h)))",
-                                "tr([00000000]" + kKeyC + "/1/*)", "combo(" + kUncompressed + ")",
-                                "raw(deadbeef)#89f8spxm",
-                                "addr(3PUNyaW7M55oKWJ3kDukwk9bsKvryra15j)"};
+  const std::string texts[] = {"sh(wsh(sortedmulti(2,[d34db33f/48h/0h]" + kKeyA + "/<0;1>/*," +
+                                   kPlain + "," + kKeyB + "/0'/*h)))",
+                               "tr([00000000]" + kKeyC + "/1/*)", "combo(" + kUncompressed + ")",
+                               "raw(deadbeef)#89f8spxm",
+                               "addr(3PUNyaW7M55oKWJ3kDukwk9bsKvryra15j)"};
   constexpr std::string_view kLikely = "0123456789abcdef()[]<>{},;/*'h# \n";
   const chain::Network network = bitcoin();
   int accepted = 0;
@@ -222,7 +222,7 @@ TEST(Descriptor, SurvivesTruncationAndMutation) {
     }
   };
   Rng rng(20260);
-  for (const std::string& text : kTexts) {
+  for (const std::string& text : texts) {
     check(text);
     for (std::size_t length = 0; length < text.size(); ++length) check(text.substr(0, length));
     for (int i = 0; i < 3000; ++i) {

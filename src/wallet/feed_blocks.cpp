@@ -55,6 +55,7 @@ Result<std::vector<Feed::Hit>> Feed::owners(sql::Transaction& sql, const TxView&
   }
   if (extended) TRY(watch_.refresh(sql));
   std::vector<Hit> hits;
+  hits.reserve(found.size());
   for (auto& [wallet, owned] : found) hits.push_back({wallet, std::move(owned)});
   return hits;
 }

@@ -271,6 +271,7 @@ Result<Imported> Store::import_descriptor(WalletId wallet, std::string_view text
   if (options.next_index.value_or(0) > kMaxIndex || options.watch_to.value_or(0) > kMaxIndex)
     return fail(Code::kInvalidInput, "an index is below 2^31");
   std::vector<Wanted> list;
+  list.reserve(alternatives.size());
   for (std::size_t i = 0; i < alternatives.size(); ++i)
     list.push_back({&alternatives[i], alternatives[i].canonical(),
                     options.internal || i == 1 ? 1u : 0u, options.next_index.value_or(0),

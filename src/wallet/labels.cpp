@@ -128,12 +128,14 @@ Result<> add_labels(sql::Session& sql, const chain::Network& network, WalletId w
                     TxDetail& detail) {
   TRY(read_labels(sql, wallet, "output", [&] {
     std::vector<LabelPlace> places;
+    places.reserve(detail.outputs.size());
     for (TxOutputInfo& output : detail.outputs)
       places.push_back({label_ref(chain::Outpoint{detail.entry.tx, output.index}), &output.label});
     return places;
   }));
   return read_labels(sql, wallet, "address", [&] {
     std::vector<LabelPlace> places;
+    places.reserve(detail.outputs.size());
     for (TxOutputInfo& output : detail.outputs)
       places.push_back({label_ref(network, output.script), &output.address_label});
     return places;

@@ -171,7 +171,7 @@ Result<Page<LeasedCoin>> Store::leases(WalletId wallet, const PageOptions& page)
     coin.state = TRY(read_state(rows, 4));
     coin.lease.lock_id = TRY(rows.get<LockId>(5));
     coin.lease.expires_at_ms = TRY(rows.get<std::int64_t>(6));
-    answer.items.push_back(std::move(coin));
+    answer.items.push_back(coin);
   }
   return answer;
 }

@@ -313,6 +313,7 @@ Result<std::vector<Hash256>> Ledger::invalidate_descendants(std::uint64_t coinba
   if (root.empty()) return std::vector<Hash256>();
   std::vector<Loser> losers;
   std::vector<Row> family = TRY(descendants(root.front()));
+  losers.reserve(family.size());
   for (Row& row : family)
     losers.push_back({std::move(row), TxStatus::kFailed, kParentReason, false});
   return invalidate(std::move(losers), nullptr);

@@ -113,7 +113,7 @@ sql::MigrateOptions migrations(const chain::Network& network) {
 Store::Store(sql::Database& database, chain::Network network, StoreOptions options)
     : database_(database),
       network_(std::move(network)),
-      options_(options),
+      options_(std::move(options)),
       counters_(std::make_unique<Counters>()) {}
 Store::~Store() = default;
 
@@ -123,7 +123,7 @@ Result<std::unique_ptr<Store>> Store::open(sql::Database& database, const chain:
     return fail(Code::kUsage, "the wallet knows Bitcoin's transactions only, not {}'s",
                 network.chain_name());
   (void)TRY(sql::migrate(database, migrations(network)));
-  return std::unique_ptr<Store>(new Store(database, network, options));
+  return std::unique_ptr<Store>(new Store(database, network, std::move(options)));
 }
 
 Result<WalletInfo> Store::create(const NewWallet& wallet) {

@@ -21,7 +21,8 @@ Result<> check_inputs(const TxView& view) {
 Result<> check_amounts(const TxView& view) {
   std::uint64_t sum = 0;
   for (const chain::Output& output : view.outputs()) {
-    if (output.coin.value > kMaxMoney || (sum += output.coin.value) > kMaxMoney)
+    sum += std::min(output.coin.value, kMaxMoney + 1);
+    if (sum > kMaxMoney)
       return fail(Code::kInvalidInput, "the transaction pays more than all money there is");
   }
   return {};
