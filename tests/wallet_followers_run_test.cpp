@@ -8,6 +8,7 @@
 #include "process.h"
 #include "sql/database.h"
 #include "sql/test_engines.h"
+#include "utxo_dump.h"
 
 namespace coffer {
 namespace {
@@ -51,17 +52,12 @@ class FollowersRun : public testing::TestWithParam<sql::test::Engine> {
   };
   Unspent unspent(const std::string& name, const std::set<std::string>& only) const {
     Unspent found;
-    std::istringstream lines(text({"utxo", "dump"}, name));
     std::uint64_t number = 0;
-    for (std::string line; std::getline(lines, line);) {
-      std::vector<std::string> fields;
-      std::istringstream parts(line);
-      for (std::string field; std::getline(parts, field, '|');) fields.push_back(field);
-      if (fields.size() < 4) continue;
-      if (only.empty() ? ++number % 3 != 0 : !only.contains(fields[2])) continue;
+    for (const test::DumpedOutput& output : test::parse_dump(text({"utxo", "dump"}, name))) {
+      if (only.empty() ? ++number % 3 != 0 : !only.contains(output.script)) continue;
       ++found.count;
-      found.value += std::stoull(fields[1]);
-      found.scripts.insert(fields[2]);
+      found.value += output.value;
+      found.scripts.insert(output.script);
     }
     return found;
   }

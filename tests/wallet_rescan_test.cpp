@@ -12,6 +12,7 @@
 #include "base/temp_dir.h"
 #include "process.h"
 #include "sql/database.h"
+#include "utxo_dump.h"
 
 namespace coffer {
 namespace {
@@ -42,17 +43,12 @@ class WalletRescan : public testing::Test {
   // Only of some scripts, if given, and of blocks from a height on.
   Unspent unspent(const std::set<std::string>& only = {}, std::uint64_t from = 0) const {
     Unspent found;
-    std::istringstream lines(text({"utxo", "dump"}));
-    for (std::string line; std::getline(lines, line);) {
-      std::vector<std::string> fields;
-      std::istringstream parts(line);
-      for (std::string field; std::getline(parts, field, '|');) fields.push_back(field);
-      if (fields.size() < 4 || (!only.empty() && !only.contains(fields[2]))) continue;
-      if (std::stoull(fields[3]) < from) continue;
+    for (const test::DumpedOutput& output : test::parse_dump(text({"utxo", "dump"}))) {
+      if (output.height < from || (!only.empty() && !only.contains(output.script))) continue;
       ++found.count;
-      found.value += std::stoull(fields[1]);
-      found.scripts.insert(fields[2]);
-      found.outpoints.insert(fields[0]);
+      found.value += output.value;
+      found.scripts.insert(output.script);
+      found.outpoints.insert(output.outpoint);
     }
     return found;
   }
