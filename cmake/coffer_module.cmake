@@ -74,6 +74,7 @@ function(coffer_test program)
   endif()
   add_executable(${program} ${ARG_SOURCES})
   coffer_target(${program})
+  target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   list(TRANSFORM ARG_DEPS PREPEND coffer_)
   target_link_libraries(${program} PRIVATE ${ARG_DEPS} ${ARG_LINK} ${RAPIDCHECK_LIBRARY} GTest::gtest GTest::gmock
     GTest::gtest_main)

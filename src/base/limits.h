@@ -1,4 +1,4 @@
-// Bounds that hold everywhere. Each is far above what honest data needs.
+// Bounds on what is read from outside. None may refuse what a chain accepts (E12).
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,5 @@ namespace coffer::limits {
 
 inline constexpr std::uint64_t kMaxBlockBytes = 8u << 20;  // Bitcoin's consensus limit is 4 MB
 inline constexpr std::uint64_t kMaxConfigBytes = 1u << 20;
-inline constexpr unsigned kMaxCborDepth = 64;
-inline constexpr std::uint64_t kMaxTxsPerBlock =
-    200'000;  // a Bitcoin transaction has 60 bytes at least
 
 }  // namespace coffer::limits

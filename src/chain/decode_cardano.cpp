@@ -1,6 +1,7 @@
 // Cardano blocks from the epoch-boundary block to Conway. Hashes are taken over original bytes.
 #include "chain/cardano_parts.h"
 #include "chain/decode.h"
+#include "chain/script_ref.h"
 #include "crypto/blake2b.h"
 
 namespace coffer::chain::detail {
@@ -22,7 +23,8 @@ Range read_inputs(CborReader& reader, Block& block) {
   return {begin, rows(block.inputs) - begin};
 }
 
-// {policy: {name: quantity}}; fn(policy, name) reads the quantity.
+// {policy: {name: quantity}}; fn(policy, name) reads the quantity. A policy may be empty and a
+// quantity zero before Conway; neither is an asset (U15).
 template <typename Fn>
 void read_multi_asset(CborReader& reader, Fn fn) {
   for (auto policies = reader.begin_map(); reader.next(policies);) {
@@ -46,7 +48,7 @@ void read_value(CborReader& reader, Block& block, Output& output) {
   output.assets.begin = rows(block.assets);
   read_multi_asset(reader, [&](const std::uint8_t* policy, ByteView name) {
     const std::uint64_t quantity = reader.read_uint();
-    if (reader.ok()) block.assets.push_back({policy, name, quantity});
+    if (reader.ok() && quantity != 0) block.assets.push_back({policy, name, quantity});
   });
   output.assets.count = rows(block.assets) - output.assets.begin;
   reader.end_fixed(pair);
@@ -63,6 +65,14 @@ void read_datum_option(CborReader& reader, Output& output) {
   else
     reader.fail_at("an unknown kind of datum", at);
   reader.end_fixed(pair);
+}
+
+ByteView read_script_ref(CborReader& reader) {
+  const std::size_t at = reader.offset();
+  const ByteView script_ref = read_encoded_cbor(reader);
+  if (reader.ok() && !parse_script_ref(script_ref))
+    reader.fail_at("a reference script that is not [language, script]", at);
+  return script_ref;
 }
 
 Output read_output(CborReader& reader, Block& block) {
@@ -95,7 +105,7 @@ Output read_output(CborReader& reader, Block& block) {
         has_value = true;
         break;
       case 2: read_datum_option(reader, output); break;
-      case 3: output.script_ref = read_encoded_cbor(reader); break;
+      case 3: output.script_ref = read_script_ref(reader); break;
       default: reader.fail_at("an output with more fields than known", at);
     }
   }
@@ -116,7 +126,7 @@ void read_mint(CborReader& reader, Block& block, Tx& tx) {
   tx.minted.begin = rows(block.minted);
   read_multi_asset(reader, [&](const std::uint8_t* policy, ByteView name) {
     const std::int64_t quantity = reader.read_int();
-    if (reader.ok()) block.minted.push_back({policy, name, quantity});
+    if (reader.ok() && quantity != 0) block.minted.push_back({policy, name, quantity});
   });
   tx.minted.count = rows(block.minted) - tx.minted.begin;
 }

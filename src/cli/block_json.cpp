@@ -2,6 +2,7 @@
 
 #include "chain/address.h"
 #include "chain/script.h"
+#include "chain/script_ref.h"
 #include "codec/cbor_reader.h"
 #include "crypto/blake2b.h"
 #include "crypto/sha256.h"
@@ -50,20 +51,11 @@ void write_assets(JsonWriter& out, std::string_view name, const Rows& rows) {
   out.end_array();
 }
 
-// [language, script]: the hash is over the language's byte and the script.
-void write_script(JsonWriter& out, ByteView script_ref) {
-  CborReader reader(script_ref);
-  auto pair = reader.begin_fixed(2);
-  const std::uint64_t language = reader.read_uint();
-  const ByteView script = language == 0 ? reader.skip() : reader.read_bytes();
-  reader.end_fixed(pair);
-  if (!reader.ok()) return;
-  Bytes hashed = {static_cast<std::uint8_t>(language)};
-  append(hashed, script);
+void write_script(JsonWriter& out, const chain::ScriptRef& script_ref) {
   out.key("script_ref").begin_object();
-  out.key("lang").value(language);
-  out.key("len").value(static_cast<std::uint64_t>(script.size()));
-  out.key("hash").value(crypto::blake2b_224(hashed).hex());
+  out.key("lang").value(std::uint64_t{script_ref.language});
+  out.key("len").value(static_cast<std::uint64_t>(script_ref.script.size()));
+  out.key("hash").value(script_ref.hash().hex());
   out.end_object();
 }
 
@@ -79,7 +71,8 @@ void write_output(JsonWriter& out, const chain::Network& network, const Block& b
     out.key("inline_datum_hash").value(crypto::blake2b_256(output.inline_datum).hex());
     out.key("inline_datum_len").value(static_cast<std::uint64_t>(output.inline_datum.size()));
   }
-  if (!output.script_ref.empty()) write_script(out, output.script_ref);
+  if (const auto script_ref = chain::parse_script_ref(output.script_ref))
+    write_script(out, *script_ref);
   write_assets(out, "assets", block.assets_of(output));
   out.end_object();
 }

@@ -1,18 +1,18 @@
-// Checks canonical form by walking the items; recursion is bounded by the depth limit.
+// Checks canonical form in one pass with an explicit stack: depth costs no C++ stack (E12).
+#include <vector>
+
 #include "codec/cbor_reader.h"
-#include "codec/cbor_writer.h"
 
 namespace coffer::codec {
 namespace {
 
 bool minimal_head(ByteView item) {
-  // A shortest head is what our own writer would produce for the same value.
   const std::uint8_t low = item[0] & 31;
   switch (low) {
-    case 24: return item[1] >= 24;
-    case 25: return load_be16(item.data() + 1) > 0xff;
-    case 26: return load_be32(item.data() + 1) > 0xffff;
-    case 27: return load_be64(item.data() + 1) > 0xffffffff;
+    case 24: return item.size() > 1 && item[1] >= 24;
+    case 25: return item.size() > 2 && load_be16(item.data() + 1) > 0xff;
+    case 26: return item.size() > 4 && load_be32(item.data() + 1) > 0xffff;
+    case 27: return item.size() > 8 && load_be64(item.data() + 1) > 0xffffffff;
     default: return low != 31;
   }
 }
@@ -21,46 +21,56 @@ bool ascending(ByteView a, ByteView b) {
   return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
 }
 
-bool canonical_item(CborReader& reader, ByteView data) {
-  if (reader.at_end()) return false;
-  const CborType type = reader.type();
-  if (type == CborType::kBreak) return false;
-  {
-    CborReader whole = reader;
-    whole.skip();
-    if (!whole.ok()) return false;
-  }
-  if (type != CborType::kSimple && !minimal_head(data.subspan(reader.offset()))) return false;
-  if (type == CborType::kTag) {
-    reader.read_tag();
-    return canonical_item(reader, data);
-  }
-  if (type == CborType::kArray) {
-    for (auto items = reader.begin_array(); reader.next(items);)
-      if (!canonical_item(reader, data)) return false;
-    return reader.ok();
-  }
-  if (type == CborType::kMap) {
-    ByteView previous;
-    for (auto items = reader.begin_map(); reader.next(items);) {
-      const std::size_t start = reader.offset();
-      if (!canonical_item(reader, data)) return false;
-      ByteView key = reader.since(start);
-      if (!previous.empty() && !ascending(previous, key)) return false;
-      previous = key;
-      if (!canonical_item(reader, data)) return false;
+struct Container {
+  std::uint64_t left = 0;  // items still to come; keys and values of a map count each
+  bool is_map = false;
+  std::size_t item_start = 0;  // of the item that is read now
+  ByteView previous_key{};
+};
+
+// Takes note that an item ended at `end`, which may end the containers around it as well.
+// False: a key is out of order.
+bool complete_item(std::vector<Container>& open, ByteView data, std::size_t end) {
+  while (!open.empty()) {
+    Container& top = open.back();
+    if (top.is_map && top.left % 2 == 0) {
+      const ByteView key = data.subspan(top.item_start, end - top.item_start);
+      if (!top.previous_key.empty() && !ascending(top.previous_key, key)) return false;
+      top.previous_key = key;
     }
-    return reader.ok();
+    top.item_start = end;
+    if (--top.left > 0) return true;
+    open.pop_back();
   }
-  reader.skip();
-  return reader.ok();
+  return true;
 }
 
 }  // namespace
 
 bool is_canonical_cbor(ByteView data) {
   CborReader reader(data);
-  return canonical_item(reader, data) && reader.at_end();
+  std::vector<Container> open;
+  do {
+    const CborType type = reader.type();
+    if (type == CborType::kEnd || type == CborType::kBreak) return false;
+    if (type != CborType::kSimple && !minimal_head(data.subspan(reader.offset()))) return false;
+    std::uint64_t items = 0;
+    switch (type) {
+      case CborType::kArray: items = reader.begin_array().left; break;
+      case CborType::kMap: items = 2 * reader.begin_map().left; break;
+      case CborType::kTag:
+        reader.read_tag();
+        items = 1;
+        break;
+      default: reader.skip();
+    }
+    if (!reader.ok()) return false;
+    if (items > 0)
+      open.push_back({items, type == CborType::kMap, reader.offset()});
+    else if (!complete_item(open, data, reader.offset()))
+      return false;
+  } while (!open.empty());
+  return reader.at_end();
 }
 
 }  // namespace coffer::codec

@@ -1,6 +1,7 @@
 #include "codec/cbor_reader.h"
 
 #include <limits>
+#include <vector>
 
 namespace coffer::codec {
 namespace {
@@ -149,10 +150,6 @@ CborItems CborReader::begin(std::uint8_t major, std::uint64_t bytes_per_item, co
     fail_at("more items than the input can hold", start);
     return {};
   }
-  if (++depth_ > limits::kMaxCborDepth) {
-    fail_at("nested too deeply", start);
-    return {};
-  }
   return {head.value, head.indefinite, false};
 }
 
@@ -177,7 +174,6 @@ bool CborReader::next(CborItems& items) {
     return true;
   }
   items.ended = true;
-  --depth_;
   return false;
 }
 
@@ -191,7 +187,6 @@ CborItems CborReader::begin_fixed(std::uint64_t count) {
 
 void CborReader::end_fixed(CborItems items) {
   if (fault_) return;
-  --depth_;
   if (!items.indefinite) return;
   if (break_is_next())
     ++at_;
@@ -199,77 +194,101 @@ void CborReader::end_fixed(CborItems items) {
     fail_here("an array of another length than expected");
 }
 
+namespace {
+
+// The containers of indefinite length that are open, innermost last. Each entry holds how many
+// items the level around it still owes, and what the container is. Allocates only beyond kInline
+// levels.
+class OpenContainers {
+ public:
+  enum Kind : std::uint8_t { kArray, kMap, kMapAwaitingValue, kChunkedBytes, kChunkedText };
+
+  bool empty() const { return size_ == 0; }
+  std::size_t size() const { return size_; }
+  void push(std::uint64_t owed, Kind kind) {
+    const std::uint64_t entry = owed << 8 | kind;
+    if (size_ < kInline)
+      inline_[size_] = entry;
+    else
+      more_.push_back(entry);
+    ++size_;
+  }
+  std::uint64_t pop() {
+    const std::uint64_t owed = top() >> 8;
+    if (size_ > kInline) more_.pop_back();
+    --size_;
+    return owed;
+  }
+  Kind kind() { return static_cast<Kind>(top() & 0xff); }
+  void set_kind(Kind kind) { top() = (top() & ~std::uint64_t{0xff}) | kind; }
+
+ private:
+  static constexpr std::size_t kInline = 32;
+  std::uint64_t& top() { return size_ > kInline ? more_.back() : inline_[size_ - 1]; }
+
+  std::uint64_t inline_[kInline];
+  std::vector<std::uint64_t> more_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace
+
+// Containers of definite length need no stack: an item that is one only adds its items to those
+// still owed. What is owed never exceeds the bytes that are left, so memory and time are linear in
+// the input however deeply it nests (E12).
 ByteView CborReader::skip() {
-  // An explicit stack of open containers: the input decides its height, the bound decides its
-  // limit.
-  struct Open {
-    std::uint64_t left;
-    bool indefinite;
-    std::uint8_t chunk_major;  // nonzero inside a string in chunks
-  };
-  Open open[limits::kMaxCborDepth];
-  unsigned height = 0;
+  using Open = OpenContainers;
+  Open open;
   const std::size_t start = at_;
-  do {
-    if (height > 0 && open[height - 1].indefinite && break_is_next()) {
-      ++at_;
-      if (open[height - 1].left % 2 != 0) fail_here("a map key without its value");
-      --height;
-    } else {
-      const std::size_t item = at_;
-      if (height > 0) {
-        Open& top = open[height - 1];
-        if (top.indefinite)
-          top.left ^= top.left == 2 ? 0 : 1;  // counts parity for maps only
-        else
-          --top.left;
+  std::uint64_t owed = 1;  // items before the innermost level is complete
+  while (!fault_) {
+    Open::Kind chunks = Open::kArray;  // of which kind this item has to be a chunk, if any
+    if (owed == 0) {
+      if (open.empty()) return since(start);
+      const Open::Kind kind = open.kind();
+      if (break_is_next()) {
+        ++at_;
+        if (kind == Open::kMapAwaitingValue) fail_here("a map key without its value");
+        owed = open.pop();
+        continue;
       }
-      Head head = read_head();
-      if (fault_) return {};
-      const bool in_chunks = height > 0 && open[height - 1].chunk_major != 0;
-      if (in_chunks && (head.major != open[height - 1].chunk_major || head.indefinite))
-        fail_at("a chunk of another kind", item);
-      Open inner{0, false, 0};
-      bool nested = false;
-      switch (head.major) {
-        case kBytesMajor:
-        case kTextMajor:
-          if (head.indefinite)
-            nested = true, inner = {2, true, head.major};
-          else if (head.value > data_.size() - at_)
-            fail_at("a string longer than the input", item);
-          else
-            at_ += head.value;
-          break;
-        case kArrayMajor:
-          nested = true;
-          inner = head.indefinite ? Open{2, true, 0} : Open{head.value, false, 0};
-          if (!head.indefinite && head.value > data_.size() - at_)
-            fail_at("more items than the input can hold", item);
-          break;
-        case kMapMajor:
-          nested = true;
-          inner = head.indefinite ? Open{0, true, 0} : Open{head.value * 2, false, 0};
-          if (!head.indefinite && head.value > (data_.size() - at_) / 2)
-            fail_at("more items than the input can hold", item);
-          break;
-        case kTagMajor:
-          nested = true;
-          inner = {1, false, 0};
-          break;
-        default: break;
-      }
-      if (nested) {
-        if (height == limits::kMaxCborDepth || depth_ + height >= limits::kMaxCborDepth)
-          fail_at("nested too deeply", item);
-        else
-          open[height++] = inner;
-      }
+      if (kind == Open::kMap) open.set_kind(Open::kMapAwaitingValue);
+      if (kind == Open::kMapAwaitingValue) open.set_kind(Open::kMap);
+      chunks = kind;
+      owed = 1;
     }
-    if (fault_) return {};
-    while (height > 0 && !open[height - 1].indefinite && open[height - 1].left == 0) --height;
-  } while (height > 0);
-  return since(start);
+    const std::size_t item = at_;
+    const Head head = read_head();
+    if (fault_) break;
+    --owed;
+    if (chunks == Open::kChunkedBytes || chunks == Open::kChunkedText) {
+      const std::uint8_t major = chunks == Open::kChunkedBytes ? kBytesMajor : kTextMajor;
+      if (head.major != major || head.indefinite) fail_at("a chunk of another kind", item);
+    }
+    const std::uint64_t left = data_.size() - at_;
+    if (head.indefinite) {
+      // Each open container takes a byte at least to end.
+      if (owed + open.size() + 1 > left) fail_at("unexpected end", data_.size());
+      open.push(owed, head.major == kArrayMajor   ? Open::kArray
+                      : head.major == kMapMajor   ? Open::kMap
+                      : head.major == kBytesMajor ? Open::kChunkedBytes
+                                                  : Open::kChunkedText);
+      owed = 0;
+    } else if (head.major == kBytesMajor || head.major == kTextMajor) {
+      if (head.value > left)
+        fail_at("a string longer than the input", item);
+      else
+        at_ += head.value;
+    } else if (head.major == kArrayMajor || head.major == kMapMajor) {
+      const std::uint64_t items_each = head.major == kMapMajor ? 2 : 1;
+      if (head.value > left / items_each || owed + open.size() + head.value * items_each > left)
+        fail_at("more items than the input can hold", item);
+      owed += head.value * items_each;
+    } else if (head.major == kTagMajor) {
+      ++owed;
+    }
+  }
+  return {};
 }
 
 }  // namespace coffer::codec

@@ -112,30 +112,57 @@ TEST(CborReader, NamesFaultAndPosition) {
   EXPECT_EQ(reader.type(), CborType::kEnd);
 }
 
-TEST(CborReader, BoundsDepth) {
-  Bytes deep(10'000, 0x81);
-  CborReader skipper(deep);
-  skipper.skip();
-  EXPECT_STREQ(skipper.fault().what, "nested too deeply");
-  CborReader walker(deep);
-  for (int i = 0; i < 10'000 && walker.ok(); ++i) walker.begin_array();
-  EXPECT_STREQ(walker.fault().what, "nested too deeply");
+// [[[…]]], alternating all the ways to nest; `depth` levels around a number.
+Bytes nested(std::size_t depth) {
+  const char* const ways[] = {"81", "9f", "a100", "bf00", "d87981"};
+  const bool needs_break[] = {false, true, false, true, false};
+  Bytes out;
+  for (std::size_t i = 0; i < depth; ++i) append(out, hex(ways[i % 5]));
+  out.push_back(0x07);
+  for (std::size_t i = depth; i-- > 0;)
+    if (needs_break[i % 5]) out.push_back(0xff);
+  return out;
 }
 
-// Found by fuzzing: asking again after the end once moved the depth below zero and the bound with
-// it.
+TEST(CborReader, SkipsWhateverDepthTheInputHas) {  // E12
+  for (const std::size_t depth : {1u, 30u, 64u, 65u, 500u, 5'383u, 16'000u, 1'000'000u}) {
+    Bytes data = nested(depth);
+    const std::size_t size = data.size();
+    data.push_back(0x05);  // what follows is not touched
+    CborReader reader(data);
+    EXPECT_EQ(reader.skip().size(), size) << depth;
+    EXPECT_EQ(reader.read_uint(), 5u);
+    EXPECT_TRUE(reader.ok() && reader.at_end()) << depth;
+    // Without its last byte it is no item.
+    CborReader cut(ByteView(data).first(size - 1));
+    cut.skip();
+    EXPECT_FALSE(cut.ok()) << depth;
+  }
+}
+
+TEST(CborReader, DeepInputThatNeverEndsIsRefusedBeforeMemoryGrows) {
+  // Every open container needs a byte to end, so half of these cannot be meant.
+  const Bytes open(8u << 20, 0x9f);
+  CborReader reader(open);
+  EXPECT_TRUE(reader.skip().empty());
+  EXPECT_STREQ(reader.fault().what, "unexpected end");
+  const Bytes counted(8u << 20, 0x82);
+  CborReader counting(counted);
+  EXPECT_TRUE(counting.skip().empty());
+  EXPECT_STREQ(counting.fault().what, "more items than the input can hold");
+}
+
 TEST(CborReader, AContainerThatHasEndedStaysEnded) {
   for (const char* text : {"8101", "9f01ff"}) {
     Bytes data = hex(text);
-    data.insert(data.end(), 200, 0x81);  // what follows is nested too deeply
+    const std::size_t size = data.size();
+    data.insert(data.end(), 200, 0x81);
     CborReader reader(data);
     auto items = reader.begin_array();
     ASSERT_TRUE(reader.next(items));
     reader.read_uint();
     for (int i = 0; i < 100; ++i) ASSERT_FALSE(reader.next(items));
-    EXPECT_EQ(reader.offset(), from_hex(text).value().size());
-    reader.skip();
-    EXPECT_STREQ(reader.fault().what, "nested too deeply");
+    EXPECT_EQ(reader.offset(), size);
   }
 }
 
@@ -160,6 +187,18 @@ TEST(Canonical, AcceptsOnlyTheOneForm) {
   for (const char* bad :
        {"1817", "190018", "9f01ff", "a2010000f5", "a200010001", "5f4101ff", "0000", ""})
     EXPECT_FALSE(is_canonical_cbor(hex(bad))) << bad;
+}
+
+TEST(Canonical, DepthCostsNoStack) {
+  Bytes deep(1'000'000, 0x81);
+  deep.push_back(0x00);
+  EXPECT_TRUE(is_canonical_cbor(deep));
+  deep.back() = 0x81;
+  EXPECT_FALSE(is_canonical_cbor(deep));
+  Bytes keys(1'000'000, 0xa1);  // maps as keys of maps
+  keys.push_back(0x00);
+  keys.insert(keys.end(), 1'000'000, 0x01);
+  EXPECT_TRUE(is_canonical_cbor(keys));
 }
 
 // A random well-formed item, by an independent path.
@@ -213,8 +252,8 @@ TEST(CborReader, AgreesWithLibcborOnRandomAndDamagedItems) {
     CborReader reader(data);
     reader.skip();
     const bool ours = reader.ok() && reader.at_end();
-    // libcbor knows only a few simple values and no bound of ours on depth: where it accepts, so
-    // must we. Nor does it bound what a false length makes it allocate: not asked about those.
+    // libcbor knows only a few simple values: where it accepts, so must we. Nor does it bound what
+    // a false length makes it allocate: not asked about those.
     const bool false_length =
         !reader.ok() && std::string_view(reader.fault().what).ends_with("input can hold");
     if (!false_length && libcbor_accepts(data)) {

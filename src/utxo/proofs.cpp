@@ -85,7 +85,7 @@ Result<mmr::UnspentProof> Reader::prove(const chain::Outpoint& outpoint,
   proof.block_number = block.value;
   std::copy(block_hash.begin(), block_hash.end(), proof.block_hash.begin());
   proof.outpoint.assign(key.view().begin(), key.view().end());
-  proof.record = chain_facts(*stored);
+  proof.record = TRY(chain_facts(*stored));
   return proof;
 }
 

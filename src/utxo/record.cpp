@@ -1,8 +1,9 @@
 #include "utxo/record.h"
 
+#include "base/check.h"
+#include "chain/script_ref.h"
 #include "codec/cbor_reader.h"
 #include "codec/cbor_writer.h"
-#include "crypto/blake2b.h"
 
 namespace coffer::utxo {
 namespace {
@@ -30,17 +31,6 @@ std::unexpected<Error> corrupt(std::string_view what, const codec::CborReader& r
   return fail(Code::kCorrupt, "a stored {} cannot be read: {} at byte {}", what,
               reader.ok() ? "more or other bytes than expected" : reader.fault().what,
               reader.offset());
-}
-
-// A script's hash covers its language and its bytes; a native script's its CBOR.
-Hash224 hash_of_script_ref(ByteView script_ref) {
-  codec::CborReader reader(script_ref);
-  auto items = reader.begin_fixed(2);
-  const std::uint64_t language = reader.read_uint();
-  Bytes tagged = {static_cast<std::uint8_t>(language)};
-  append(tagged, language == 0 ? reader.skip() : reader.read_bytes());
-  reader.end_fixed(items);
-  return crypto::blake2b_224(tagged);
 }
 
 void write_assets(codec::CborWriter& writer, std::span<const chain::Asset> assets) {
@@ -79,7 +69,9 @@ void encode_record(Bytes& out, const Origin& origin, const chain::Output& output
   if (!output.inline_datum.empty()) writer.uint(kInlineDatum).bytes(output.inline_datum);
   if (has_script) {
     writer.uint(kScriptRef).bytes(output.script_ref);
-    writer.uint(kScriptHash).bytes(hash_of_script_ref(output.script_ref).view());
+    const auto script_ref = chain::parse_script_ref(output.script_ref);
+    CHECK(script_ref);  // the decoder accepts no other
+    writer.uint(kScriptHash).bytes(script_ref->hash().view());
   }
   if (collateral_return) writer.uint(kCollateralReturn).boolean(true);
   writer.uint(kSlot).uint(origin.slot.value);
@@ -134,7 +126,7 @@ Result<RecordHead> decode_head(ByteView stored) {
   return head;
 }
 
-Bytes chain_facts(ByteView stored) {
+Result<Bytes> chain_facts(ByteView stored) {
   codec::CborReader reader(stored);
   std::size_t body = 0, leaf = 0;
   std::uint64_t pairs = 0;
@@ -144,6 +136,7 @@ Bytes chain_facts(ByteView stored) {
     if (reader.read_uint() == kLeaf) leaf = at;  // the last, since keys ascend
     reader.skip();
   }
+  if (!reader.ok() || !reader.at_end()) return corrupt("output", reader);
   if (leaf == 0) return Bytes(stored.begin(), stored.end());
   Bytes facts;
   codec::CborWriter(facts).map(pairs - 1).raw(stored.subspan(body, leaf - body));

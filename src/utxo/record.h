@@ -60,8 +60,8 @@ struct RecordHead {
 };
 Result<RecordHead> decode_head(ByteView stored);
 
-// The record without key 17: what the accumulator commits to.
-Bytes chain_facts(ByteView stored);
+// The record without key 17: what the accumulator commits to. Errors: kCorrupt.
+Result<Bytes> chain_facts(ByteView stored);
 
 struct SpentRecord {
   Hash256 by{};  // the spending transaction; zeros where a rule of the ledger removed the output

@@ -263,7 +263,7 @@ class Verifier {
     mmr::UnspentProof proof = TRY_IN(name(outpoint), std::move(made));
     const OutpointKey key = outpoint_key(network_.family, outpoint);
     proof.outpoint.assign(key.view().begin(), key.view().end());
-    proof.record = chain_facts(record);
+    proof.record = TRY_IN(name(outpoint), chain_facts(record));
     if (const char* fault = mmr::find_fault(proof, prover.root, hash))
       return fail(Code::kCorrupt, "{} is not what the accumulator holds: {}", name(outpoint),
                   fault);
