@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "app/command.h"
+#include "app/network_setup.h"
 #include "base/file.h"
 #include "chain/decode.h"
 #include "cli/block_json.h"
@@ -12,14 +13,12 @@ namespace {
 
 constexpr std::uint64_t kMaxFileBytes = 4ull << 30;
 
-// A blk file says by its magic which network it is of; otherwise the settings do.
+// A blk file says by its magic which network it is of, unless the user did.
 Result<chain::Network> network_of_file(const Config& config, ByteView data) {
-  if (config.chain == "bitcoin" && data.size() >= 4)
-    for (const char* name : {"mainnet", "testnet", "testnet4", "signet", "regtest"}) {
-      chain::Network network = TRY(chain::find_network("bitcoin", name));
-      if (equal(data.first(4), network.bitcoin.magic)) return network;
-    }
-  return chain::find_network(config.chain, config.network);
+  if (config.chain == "bitcoin" && data.size() >= 4 && !config.is_given("network"))
+    if (const std::string_view name = chain::network_of_magic(data.first(4)); !name.empty())
+      return chain::find_network("bitcoin", name);
+  return configured_network(config);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "app/database_setup.h"
 #include "app/devnet_setup.h"
 #include "app/make_source.h"
+#include "app/network_setup.h"
 #include "app/snapshot.h"
 #include "app/utxo_setup.h"
 #include "app/version.h"
@@ -35,8 +36,7 @@ http::Options http_options(const HttpConfig& config) {
 }
 
 // Before anything is made: chain, network and source fit together.
-Result<> check_source(const Config& config, const Clock& clock) {
-  const chain::Network network = TRY(chain::find_network(config.chain, config.network));
+Result<> check_source(const Config& config, const chain::Network& network, const Clock& clock) {
   if (config.source != "devnet") {
     (void)TRY(make_source({config, network}, clock));
     return {};
@@ -45,6 +45,16 @@ Result<> check_source(const Config& config, const Clock& clock) {
     return fail(Code::kUsage, "the simulated chain is network devnet, not {}; drop --network",
                 config.network);
   return {};
+}
+
+// What a first sync left that failed before its first block may be of another network.
+Result<> erase_unbound_utxo(kv::Database& db) {
+  const auto meta = db.column("utxo_meta");
+  if (!meta) return {};  // the UTXO state is off, or was never on
+  kv::Iterator any = db.iterate(*meta);
+  any.seek_to_first();
+  TRY(any.status());
+  return any.valid() ? utxo::erase(db) : Result<>{};
 }
 
 }  // namespace
@@ -62,9 +72,9 @@ Result<std::unique_ptr<Node>> Node::open(const Config& config, NodeOptions optio
   // Whatever is wrong with what was asked for is said before anything is made.
   std::vector<chain::GenesisUtxo> genesis;
   if (!node->options_.read_only) {
-    TRY(check_source(config, clock));
-    const chain::Network network = TRY(chain::find_network(config.chain, config.network));
-    if (config.utxo.enabled) genesis = TRY(genesis_utxos(config, network));
+    node->network_ = TRY(configured_network(config));
+    TRY(check_source(config, node->network_, clock));
+    if (config.utxo.enabled) genesis = TRY(genesis_utxos(config, node->network_));
     TRY(make_directory(config.data_dir, 0700));
   }
   if (config.network == "devnet") {
@@ -84,23 +94,31 @@ Result<> Node::open_stores() {
   if (!options_.read_only && has_wallet(config_)) TRY(check_wallet_network(config_));
   kv::DatabaseOptions options = TRY(database_options(config_, options_.read_only));
   db_ = TRY(kv::Database::open(std::move(options)));
-  if (options_.read_only)
-    if (auto found = TRY(stored_identity(*db_))) {
-      config_.chain = found->chain;
-      config_.network = found->network;
-    }
-  network_ = TRY(chain::find_network(config_.chain, config_.network));
+  if (options_.read_only) TRY(take_stored_network());
   chainstate::Identity identity = chainstate::Identity::of(network_);
   if (config_.network == "devnet" && !options_.read_only)
     identity.genesis = feed::DevnetChain::identity(devnet_);
   const std::uint64_t window =
       config_.chainstate.rollback_window.value_or(network_.rollback_window);
   chain_ = TRY(chainstate::ChainState::open(*db_, network_, identity, window));
+  if (!options_.read_only && !chain_->tip()) TRY(erase_unbound_utxo(*db_));
   totals_ = TRY(chainstate::Totals::open(*db_, window));
   events_ = TRY(chainstate::EventLog::open(*db_, network_.family, config_.events.keep));
   bus_ = std::make_unique<bus::Bus>();
   bus_->add(*totals_);
   bus_->add(*events_);
+  return {};
+}
+
+Result<> Node::take_stored_network() {
+  const auto found = TRY(stored_identity(*db_));
+  if (!found) {
+    network_ = TRY(chain::find_network(config_.chain, config_.network));
+    return {};
+  }
+  config_.chain = found->chain;
+  config_.network = found->network;
+  network_ = TRY(found->to_network());
   return {};
 }
 

@@ -61,6 +61,8 @@ class Node {
  private:
   Node(const Config& config, NodeOptions options, const Clock& clock);
   Result<> open_stores();
+  // Chain and network as the database says, if it says.
+  Result<> take_stored_network();
   Result<> open_utxo(std::span<const chain::GenesisUtxo> genesis);
   Result<> open_wallet();
   // What it says of the wallets; without a running feed, from their database as it is.

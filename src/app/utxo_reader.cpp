@@ -10,7 +10,7 @@ Result<StoredChain> open_stored_chain(const Config& config, kv::Database& db) {
   if (!identity)
     return fail(Code::kNotFound, "no block in {} yet; start coffer once", config.data_dir);
   StoredChain stored;
-  stored.network = TRY(chain::find_network(identity->chain, identity->network));
+  stored.network = TRY(identity->to_network());
   const std::uint64_t window =
       config.chainstate.rollback_window.value_or(stored.network.rollback_window);
   stored.chain = TRY(chainstate::ChainState::open(db, stored.network, *identity, window));

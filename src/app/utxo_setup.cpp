@@ -1,17 +1,9 @@
 #include "app/utxo_setup.h"
 
-#include <boost/json.hpp>
-
-#include "base/file.h"
 #include "utxo/store.h"
 
 namespace coffer::app {
 namespace {
-
-namespace fs = std::filesystem;
-namespace json = boost::json;
-
-constexpr std::uint64_t kMaxGenesisBytes = 64u << 20;
 
 // What one flag is, given the strategy's word. Errors: kUsage if both were given and differ.
 Result<bool> index_flag(const std::optional<bool>& flag, const std::string& strategy,
@@ -23,19 +15,6 @@ Result<bool> index_flag(const std::optional<bool>& flag, const std::string& stra
                 "utxo.index.{} = {} contradicts utxo.indexingStrategy = \"{}\"; drop one of them",
                 name, *flag, strategy);
   return wanted;
-}
-
-// The magic number in a genesis file, at "a" or "a/b"; nothing if the file is not there.
-Result<std::optional<std::uint64_t>> magic_in(const fs::path& file, std::string_view pointer) {
-  if (!TRY(file_exists(file))) return std::nullopt;
-  const Bytes text = TRY(read_file(file, kMaxGenesisBytes));
-  json::error_code error;
-  const json::value document = json::parse(json::string_view(as_text(text)), error);
-  const json::value* magic = error ? nullptr : document.find_pointer(pointer, error);
-  if (magic == nullptr || !magic->is_int64() || magic->as_int64() < 0)
-    return fail(Code::kInvalidInput, "{}: no network magic at {}; is it a genesis file?",
-                file.string(), pointer);
-  return static_cast<std::uint64_t>(magic->as_int64());
 }
 
 }  // namespace
@@ -70,16 +49,7 @@ Result<std::vector<chain::GenesisUtxo>> genesis_utxos(const Config& config,
   if (network.family != chain::Family::kCardano || network.name == "devnet")
     return fail(Code::kUsage, "{} {} has no genesis files; drop --genesis", network.chain_name(),
                 network.name);
-  const fs::path directory = config.genesis;
-  for (const auto& [name, pointer] :
-       {std::pair{"byron-genesis.json", "/protocolConsts/protocolMagic"},
-        std::pair{"shelley-genesis.json", "/networkMagic"}}) {
-    const auto magic = TRY(magic_in(directory / name, pointer));
-    if (magic && *magic != network.cardano.magic)
-      return fail(Code::kUsage, "{} is of the network with magic {}, not of {} ({})",
-                  (directory / name).string(), *magic, network.name, network.cardano.magic);
-  }
-  return chain::load_genesis_utxos(directory);
+  return chain::load_genesis_utxos(config.genesis);
 }
 
 }  // namespace coffer::app

@@ -117,7 +117,8 @@ Result<> check_wallet_network(const Config& config) {
   sql::MigrateOptions anybody = wallet::migrations(network);
   anybody.identity.reset();
   const auto status = TRY_IN((*database)->name(), sql::migration_status(**database, anybody));
-  if (!status.identity || status.identity->network == config.network) return {};
+  if (!status.identity || !status.is_in_use || status.identity->network == config.network)
+    return {};
   return fail(Code::kConflict, "{} holds wallets of {} {}; give --network {}, or another --data",
               (*database)->name(), status.identity->chain, status.identity->network,
               status.identity->network);
@@ -127,7 +128,7 @@ Result<> settle_network(sql::Database& database, WalletDatabase& wallet) {
   sql::MigrateOptions anybody = wallet.migrations;
   anybody.identity.reset();
   const auto status = TRY_IN(database.name(), sql::migration_status(database, anybody));
-  if (!status.identity) return {};
+  if (!status.identity || !status.is_in_use) return {};
   const sql::Identity& found = *status.identity;
   if (wallet.config.is_given("network") && wallet.network.name != found.network)
     return fail(

@@ -97,7 +97,9 @@ TEST(WalletSetup, WhatTheDataDirectoryHoldsNeedNotBeSaidAgain) {
   {
     const auto db = kv::Database::open(database_options(config, false).value()).value();
     const auto meta = db->column(chainstate::kMetaColumn).value();
-    ASSERT_TRUE(chainstate::claim(*db, meta, chainstate::Identity::of(signet)));
+    kv::Batch batch;
+    chainstate::put_identity(batch, meta, chainstate::Identity::of(signet));
+    ASSERT_TRUE(db->commit(batch));
   }
   EXPECT_EQ(settled_config(config).value().network, "signet");
   EXPECT_TRUE(settled_config(config).value().is_given("network"));

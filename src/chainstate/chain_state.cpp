@@ -23,13 +23,14 @@ Result<std::unique_ptr<ChainState>> ChainState::open(kv::Database& db,
                                                      const chain::Network& network,
                                                      const Identity& identity,
                                                      std::uint64_t window) {
-  std::unique_ptr<ChainState> state(new ChainState(db, network, window));
+  std::unique_ptr<ChainState> state(new ChainState(db, network, identity, window));
   state->headers_ = TRY(db.column("chain_headers"));
   state->active_ = TRY(db.column("chain_active"));
   state->stale_ = TRY(db.column("chain_stale"));
   state->meta_ = TRY(db.column(kMetaColumn));
-  if (!db.read_only()) TRY(claim(db, state->meta_, identity));
   TRY(state->load());
+  // A database without a block belongs to nobody yet, whatever an older program wrote into it.
+  if (!db.read_only() && state->tip_) TRY(check_identity(db, state->meta_, identity));
   return state;
 }
 
@@ -101,8 +102,7 @@ Result<std::optional<bus::Position>> ChainState::resolve(const chain::Point& poi
 
 Result<Placed> ChainState::place(const chain::Block& block) const {
   const auto now = tip();
-  const bool first = block.prev.is_zero() ||
-                     (network_.family == chain::Family::kCardano && block.prev == network_.genesis);
+  const bool first = chain::begins_a_chain(network_, block);
   if (!now) {
     if (first) return Placed{Placement::kExtends, bus::Position::origin(), Ordinal(0)};
     return Placed{};
@@ -129,10 +129,8 @@ Result<HeaderInfo> ChainState::header_of(const chain::Block& block, const Placed
       return fail(Code::kCorrupt, "the header of block {} is missing",
                   placed.parent.point.hash.hex());
   }
+  if (!parent) TRY(chain::check_first_block(network_, block));
   if (network_.family == chain::Family::kBitcoin) {
-    if (!parent && block.hash != network_.genesis)
-      return fail(Code::kInvalidInput, "block {} is not the genesis block of {}",
-                  display(network_.family, block.hash), network_.name);
     info.number = BlockNumber(placed.ordinal.value);
     info.slot = Slot(placed.ordinal.value);
     return info;
@@ -192,6 +190,7 @@ Result<Connected> ChainState::connect(chain::Block& block, const Placed& placed)
     batch.del(stale_, own_key);
     change.removed.push_back(own_key);
   }
+  if (placed.parent.at_origin) put_identity(batch, meta_, identity_);
   batch.put(meta_, kTipKey, info.hash.view());
   TRY(db_.commit(batch));
   for (Bytes& key : change.added) stale_keys_.insert(std::move(key));

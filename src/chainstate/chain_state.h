@@ -51,7 +51,8 @@ class ChainState {
  public:
   static std::vector<kv::ColumnOptions> columns();
 
-  // Claims the database for the network (E5) and finds the tip.
+  // Checks that the database is of this network (E5), or holds no block yet, and finds the tip. The
+  // first block that connects brings the identity with it.
   // Errors: kConflict (another network), kCorrupt, kUnavailable.
   static Result<std::unique_ptr<ChainState>> open(kv::Database& db, const chain::Network& network,
                                                   const Identity& identity, std::uint64_t window);
@@ -65,7 +66,8 @@ class ChainState {
 
   // Puts the block after its parent, dropping what came after that one, in one commit. Fills in the
   // block's number and slot on Bitcoin. Only for kExtends and kForks.
-  // Errors: kInvalidInput (number, slot or genesis do not fit), kUnavailable.
+  // Errors: kInvalidInput (number or slot do not fit), kConflict (the first block of another
+  // network), kUnavailable.
   Result<Connected> connect(chain::Block& block, const Placed& placed);
   // Fills in number and slot of a block that is on the chain already.
   Result<> fill_in(chain::Block& block, Ordinal ordinal) const;
@@ -102,8 +104,9 @@ class ChainState {
   struct StaleChange {
     std::vector<Bytes> added, removed;
   };
-  ChainState(kv::Database& db, const chain::Network& network, std::uint64_t window)
-      : db_(db), network_(network), window_(window) {}
+  ChainState(kv::Database& db, const chain::Network& network, const Identity& identity,
+             std::uint64_t window)
+      : db_(db), network_(network), identity_(identity), window_(window) {}
   Result<> load();
   Result<std::optional<ActiveEntry>> active(Ordinal ordinal) const;
   Result<HeaderInfo> header_of(const chain::Block& block, const Placed& placed) const;
@@ -114,6 +117,7 @@ class ChainState {
 
   kv::Database& db_;
   const chain::Network network_;
+  const Identity identity_;
   const std::uint64_t window_;
   kv::Column headers_, active_, stale_, meta_;
   mutable std::mutex mutex_;  // guards tip_

@@ -1,5 +1,6 @@
 // Which chain and network a database belongs to (E5). Checked before anything else is read or
-// written.
+// written; put into the database with its first block, so that a sync that failed before binds
+// nothing.
 #pragma once
 
 #include "chain/network.h"
@@ -14,10 +15,12 @@ struct Identity {
   std::string network;
   Hash256 genesis{};  // a simulated chain puts a digest of its parameters here
   std::uint64_t format_version = kFormatVersion;
+  // Of a private network, whose parameters no program knows by its name.
+  std::optional<chain::CardanoParams> params = {};
 
-  static Identity of(const chain::Network& network) {
-    return {std::string(network.chain_name()), network.name, network.genesis, kFormatVersion};
-  }
+  static Identity of(const chain::Network& network);
+  // The network with all its parameters. Errors: kUsage if this program does not know it.
+  Result<chain::Network> to_network() const;
   friend bool operator==(const Identity&, const Identity&) = default;
 };
 
@@ -26,8 +29,10 @@ inline constexpr std::string_view kMetaColumn = "chain_meta";
 // What the database says, or nothing if it is new. Errors: kCorrupt.
 Result<std::optional<Identity>> read_identity(const kv::Database& db, kv::Column meta);
 
-// Accepts a database of this identity, or a new one, which then gets it.
-// Errors: kConflict naming both identities; kCorrupt. On an error nothing is touched.
-Result<> claim(kv::Database& db, kv::Column meta, const Identity& identity);
+// Whether the database is of this identity, or of none yet. Errors: kConflict naming both
+// identities; kCorrupt.
+Result<> check_identity(const kv::Database& db, kv::Column meta, const Identity& identity);
+// Adds the identity to a batch.
+void put_identity(kv::Batch& batch, kv::Column meta, const Identity& identity);
 
 }  // namespace coffer::chainstate

@@ -96,6 +96,7 @@ Result<std::uint64_t> BlkDirSource::whole_block_at(Progress& progress) {
       if (whole) progress.offset = at;
       return whole ? size : 0;  // Core goes on with it, or writes over it after a crash
     }
+    if (at == 0) TRY(chain::check_magic(network_, frame, files_.path(progress.file).string()));
     if (progress.warned_at != at)
       log::warn("not a block; looking further", {{"at", files_.where(progress.file, at)}});
     progress.warned_at = at;

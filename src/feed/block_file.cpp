@@ -67,6 +67,7 @@ Result<std::vector<Bytes>> split_blocks(const chain::Network& network, ByteView 
   if (network.family == chain::Family::kCardano) return split_cbor(data);
   if (data.size() >= 4 && equal(data.first(4), network.bitcoin.magic))
     return split_blk(network, data);
+  TRY(chain::check_magic(network, data, "the file"));
   std::vector<Bytes> blocks;
   if (!data.empty()) blocks.emplace_back(data.begin(), data.end());
   return blocks;

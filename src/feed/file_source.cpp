@@ -57,6 +57,11 @@ Result<> FileSource::check_complete() const {
   const auto waiting = index_.first_waiting();
   if (!waiting) return {};
   const IndexedBlock& block = index_[*waiting];
+  for (const Hash256& hash : {block.hash, block.prev})
+    if (const std::string whose = chain::network_of_first_block(network_.family, hash);
+        !whose.empty() && hash != network_.genesis)
+      return fail(Code::kConflict, "{} holds blocks of {}, not of {}", path_.string(), whose,
+                  network_.name);
   return fail(Code::kInvalidInput, "block {} is missing: block {} at {} follows it",
               chain::display(network_.family, block.prev),
               chain::display(network_.family, block.hash),

@@ -26,6 +26,7 @@ class Scan {
     const bool hex = std::all_of(start.begin(), start.end(),
                                  [](auto c) { return std::isxdigit(c) || is_blank(c); });
     const bool bitcoin = network_.family == chain::Family::kBitcoin;
+    TRY(chain::check_magic(network_, start, files_.path(file_).string()));
     const bool blk =
         bitcoin && start.size() >= 4 && equal(ByteView(start).first(4), network_.bitcoin.magic);
     files_.set_format(file_, hex   ? BlockFileFormat::kHex

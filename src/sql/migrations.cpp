@@ -55,6 +55,13 @@ Result<std::optional<Identity>> read_identity(Session& session) {
   return std::make_from_tuple<Identity>(std::move(*row));
 }
 
+// Whether the identity binds: see MigrateOptions::in_use.
+Result<bool> is_in_use(Session& session, const MigrateOptions& options,
+                       const std::vector<const Migration*>& pending) {
+  if (options.in_use.empty() || !pending.empty()) return true;
+  return TRY(session.value<std::int64_t>(options.in_use)).value_or(0) > 0;
+}
+
 Result<> check_identity(const std::optional<Identity>& found, const MigrateOptions& options) {
   if (!found || !options.identity || *found == *options.identity) return {};
   const auto text = [](const Identity& identity) {
@@ -112,9 +119,13 @@ Result<MigrationStatus> look(Database& database, const MigrateOptions& options,
       [&](Transaction& transaction) -> Result<MigrationStatus> {
         MigrationStatus status;
         status.identity = TRY(read_identity(transaction));
-        TRY(check_identity(status.identity, options));
+        auto same = check_identity(status.identity, options);
+        const bool may_be_given = !options.in_use.empty();
+        if (!same && !may_be_given) return fail(std::move(same).error());
         const Records records = TRY(read_records(transaction));
         const auto pending = TRY(plan(records, options, transaction.dialect()));
+        status.is_in_use = TRY(is_in_use(transaction, options, pending));
+        if (!same && status.is_in_use) return fail(std::move(same).error());
         for (const Migration* migration : pending)
           status.pending.push_back(
               fmt::format("{} {} {}", migration->module, migration->version, migration->name));
@@ -166,10 +177,16 @@ Result<> check_references(Transaction& transaction) {
 
 Result<std::vector<Applied>> migrate_in(Transaction& transaction, const MigrateOptions& options) {
   TRY(lock_schema(transaction));
-  const auto identity = TRY(read_identity(transaction));
-  TRY(check_identity(identity, options));
+  auto identity = TRY(read_identity(transaction));
+  const auto same = check_identity(identity, options);
+  if (!same && options.in_use.empty()) return fail(same.error());
   const Records records = TRY(read_records(transaction));
   const auto pending = TRY(plan(records, options, transaction.dialect()));
+  if (!same) {
+    if (TRY(is_in_use(transaction, options, pending))) return fail(same.error());
+    (void)TRY(transaction.execute("DELETE FROM coffer_identity"));
+    identity.reset();
+  }
   std::vector<Applied> applied;
   applied.reserve(pending.size());
   if (!pending.empty()) TRY(create_table(transaction));
@@ -201,8 +218,8 @@ Result<std::vector<Applied>> migrate(Database& database, const MigrateOptions& o
   auto status = look(database, options, {.access = Access::kRead, .max_attempts = 1});
   if (!status && !status.error().retryable)
     return fail(std::move(status).error().in(database.name()));
-  if (status && status->pending.empty() && (status->identity || !options.identity))
-    return std::vector<Applied>();
+  const bool bound = status && (!options.identity || status->identity == options.identity);
+  if (bound && status->pending.empty()) return std::vector<Applied>();
   const auto driver = TRY(open_for_schema(database));
   if (driver->dialect() == Dialect::kSqlite) TRY(driver->script("PRAGMA foreign_keys=OFF"));
   Transaction transaction = TRY(begin_on(*driver, {}));

@@ -36,6 +36,10 @@ struct Identity {
 struct MigrateOptions {
   std::vector<std::string> modules;  // besides core
   std::optional<Identity> identity;  // written into a new database, compared with an old one
+  // A query that answers with a number above zero once the database holds something of its network.
+  // Until then it may be given to another network. Empty: it is bound as soon as it has an
+  // identity.
+  std::string_view in_use = {};
   std::span<const Migration> known = embedded_migrations();
 };
 
@@ -57,6 +61,7 @@ struct MigrationStatus {
   std::vector<Applied> applied;      // in order of module and version
   std::vector<std::string> pending;  // "wallet 3 leases"
   std::optional<Identity> identity;
+  bool is_in_use = true;  // as of MigrateOptions::in_use: false if the identity binds nothing yet
 };
 
 // Changes nothing. Errors: as of migrate().

@@ -107,6 +107,9 @@ sql::MigrateOptions migrations(const chain::Network& network) {
   options.identity = sql::Identity{.chain = std::string(network.chain_name()),
                                    .network = network.name,
                                    .genesis = network.genesis};
+  options.in_use =
+      "SELECT CASE WHEN EXISTS (SELECT 1 FROM wallets) OR EXISTS (SELECT 1 FROM blocks) OR"
+      " EXISTS (SELECT 1 FROM sync_state WHERE tip_height >= 0) THEN 1 ELSE 0 END";
   return options;
 }
 
