@@ -166,5 +166,18 @@ TEST(UtxoPages, EntryOfAnotherOwnerIsNotShown) {  // U11
   EXPECT_TRUE(balance.coin == U128{1000});
 }
 
+TEST(UtxoPages, OutputIndexThatNoKeyHoldsIsNotFound) {  // U3
+  Options options;
+  options.store = StoreType::kMmr;
+  Chain chain("cardano", options);
+  ASSERT_TRUE(chain.add({{.id = id(1), .inputs = {}, .outputs = {kAddress}}}));
+  ASSERT_TRUE(chain.unspent({id(1), 0}));
+  // Two bytes hold the index on Cardano: cut to them, it would be output 0.
+  EXPECT_FALSE(chain.state().get({id(1), 65'536}).value());
+  const auto proof = chain.state().prove({id(1), 65'536});
+  ASSERT_FALSE(proof);
+  EXPECT_EQ(proof.error().code, Code::kNotFound);
+}
+
 }  // namespace
 }  // namespace coffer::utxo
