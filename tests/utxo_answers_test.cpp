@@ -53,12 +53,14 @@ TEST(UtxoAnswers, AProofCanBeHadForAnyBlockOfTheWindow) {  // U7
   // The output of block 10 was spent by block 15.
   for (std::uint64_t block = 13; block <= 20; ++block) {
     const Root root = chain.state().root(BlockNumber(block)).value();
+    EXPECT_EQ(root.block_hash, chain.block_hash(block - 1));
     mmr::Digest digest = root.root;
     const auto proof = chain.state().prove({id(10), 0}, BlockNumber(block));
     EXPECT_EQ(proof.has_value(), block < 15) << block;
     if (proof) {
       EXPECT_TRUE(mmr::check(*proof, digest, hash)) << block;
       EXPECT_EQ(proof->block_number, block);
+      EXPECT_EQ(Hash256::from(proof->block_hash.data()), chain.block_hash(block - 1));
     } else {
       EXPECT_EQ(proof.error().code, Code::kNotFound);
     }

@@ -26,6 +26,12 @@ class Chain {
     store_ = Store::open(*db_, network_, options_, genesis).value();
   }
 
+  // The same data with other settings.
+  void reopen(const Options& options) {
+    store_.reset();
+    store_ = Store::open(*db_, network_, options, {}).value();
+  }
+
   struct Tx {
     Hash256 id{};
     std::vector<chain::Outpoint> inputs;
@@ -34,6 +40,7 @@ class Chain {
     bool valid = true;
     std::vector<chain::Outpoint> collateral = {};
     std::optional<Bytes> collateral_return = {};
+    std::optional<Hash224> policy = {};  // every output holds one token of it, without a name
   };
 
   Result<> add(const std::vector<Tx>& txs, std::uint8_t era = 6, std::uint64_t behind = 0,
@@ -61,10 +68,14 @@ class Chain {
         block->inputs.push_back({keep(outpoint.tx.view()).data(), outpoint.index});
       return range;
     };
-    const auto output = [&](const Bytes& address) {
+    const auto output = [&](const Bytes& address, const std::optional<Hash224>& policy) {
       chain::Output made;
       made.address = keep(address);
       made.coin = Amount(1000);
+      if (policy) {
+        made.assets = {static_cast<std::uint32_t>(block->assets.size()), 1};
+        block->assets.push_back({keep(policy->view()).data(), {}, 1});
+      }
       block->outputs.push_back(made);
     };
     for (const Tx& given : txs) {
@@ -76,10 +87,10 @@ class Chain {
       tx.collateral = inputs(given.collateral);
       tx.outputs = {static_cast<std::uint32_t>(block->outputs.size()),
                     static_cast<std::uint32_t>(given.outputs.size())};
-      for (const Bytes& address : given.outputs) output(address);
+      for (const Bytes& address : given.outputs) output(address, given.policy);
       if (given.collateral_return) {
         tx.collateral_return = static_cast<std::uint32_t>(block->outputs.size());
-        output(*given.collateral_return);
+        output(*given.collateral_return, std::nullopt);
       }
       block->txs.push_back(tx);
     }
@@ -95,6 +106,7 @@ class Chain {
     const std::uint64_t height = store_->position().height() - blocks;
     return store_->on_rollback({height == 0 ? bus::Position::origin() : positions_[height - 1]});
   }
+  Hash256 block_hash(std::uint64_t ordinal) const { return positions_.at(ordinal).point.hash; }
   const UtxoState& state() const { return store_->state(); }
   Store& store() { return *store_; }
   kv::Database& db() { return *db_; }

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "chain/address.h"
 #include "crypto/blake2b.h"
 #include "utxo_chain.h"
 
@@ -154,6 +155,35 @@ TEST(UtxoRetry, ARecordThatCannotBeReadIsAnErrorNotTheEnd) {  // E6
   const auto failed = chain.back(1);
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().code, Code::kCorrupt);
+}
+
+// The index is in files, the tip in memory: only the walk over the entries meets the device error.
+TEST(UtxoRetry, AnIndexThatCannotBeReadIsAnErrorNotTheEnd) {  // E6
+  Chain chain("cardano");
+  const auto payment = chain::credentials_of(address(1)).payment;
+  ASSERT_TRUE(payment);
+  ASSERT_TRUE(chain.add({{.id = id(1), .inputs = {}, .outputs = {address(1)}}}));
+  ASSERT_TRUE(chain.db().flush());
+  ASSERT_TRUE(chain.add({}));
+  const UtxoState& state = chain.state();
+  {
+    const BrokenTables broken;
+    ASSERT_GT(broken.count(), 0u);
+    ASSERT_TRUE(state.stats()) << "the tip can be read";
+    for (const bool descending : {false, true}) {
+      PageRequest request;
+      request.descending = descending;
+      const auto page = state.by_address(address(1), request);
+      ASSERT_FALSE(page);
+      EXPECT_EQ(page.error().code, Code::kUnavailable) << page.error().message;
+      EXPECT_FALSE(state.by_credential(payment->hash, request));
+    }
+    EXPECT_FALSE(state.balance(address(1)));
+    EXPECT_FALSE(state.count_addresses());
+    EXPECT_FALSE(state.for_each([](const Utxo&) { return true; }));
+  }
+  EXPECT_EQ(state.by_address(address(1), {}).value().utxos.size(), 1u);
+  EXPECT_EQ(state.balance(address(1)).value().utxos, 1u);
 }
 
 }  // namespace

@@ -15,6 +15,11 @@ constexpr std::size_t outpoint_bytes(chain::Family family) {
   return family == chain::Family::kCardano ? 34 : 36;
 }
 
+// Whether a key can name the output: an index beyond 65,535 would be cut to another on Cardano.
+constexpr bool has_key(chain::Family family, const chain::Outpoint& outpoint) {
+  return family != chain::Family::kCardano || outpoint.index <= kMaxCardanoIndex;
+}
+
 // A key on the stack.
 template <std::size_t Max>
 struct FixedKey {

@@ -63,6 +63,12 @@ Result<mmr::UnspentProof> Reader::prove(const chain::Outpoint& outpoint,
           in_delta = Bytes(entry.record.begin(), entry.record.end());
     }
   }
+  const auto not_unspent = [&] {
+    return fail(Code::kNotFound, "{}#{} was not unspent after block {}",
+                chain::display(network_.family, outpoint.tx), outpoint.index, block.value);
+  };
+  // The key would hold another output's index.
+  if (!has_key(network_.family, outpoint)) return not_unspent();
   const OutpointKey key = outpoint_key(network_.family, outpoint);
   auto stored = TRY(db_.get(columns_.unspent, key.view(), &snapshot));
   if (in_delta) stored = std::move(in_delta);
@@ -72,10 +78,6 @@ Result<mmr::UnspentProof> Reader::prove(const chain::Outpoint& outpoint,
       stored = Bytes(before.begin(), before.end());
     }
   }
-  const auto not_unspent = [&] {
-    return fail(Code::kNotFound, "{}#{} was not unspent after block {}",
-                chain::display(network_.family, outpoint.tx), outpoint.index, block.value);
-  };
   if (!stored) return not_unspent();
   const RecordHead head = TRY(decode_head(*stored));
   if (!head.leaf || *head.leaf >= accumulator.set().leaves() ||

@@ -27,8 +27,7 @@ Result<Utxo> make_utxo(const chain::Outpoint& outpoint, ByteView stored) {
 }
 
 Result<std::optional<Found>> Reader::get(const chain::Outpoint& outpoint) const {
-  if (network_.family == chain::Family::kCardano && outpoint.index > kMaxCardanoIndex)
-    return std::nullopt;
+  if (!has_key(network_.family, outpoint)) return std::nullopt;
   const kv::Snapshot snapshot = db_.snapshot();
   const OutpointKey key = outpoint_key(network_.family, outpoint);
   if (const auto stored = TRY(db_.get(columns_.unspent, key.view(), &snapshot)))
