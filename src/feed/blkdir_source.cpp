@@ -13,7 +13,6 @@ namespace {
 constexpr std::uint64_t kFrameBytes = 8, kHeaderBytes = 80, kLeastBlockBytes = 81;
 constexpr std::uint64_t kSearchBytes = 1u << 20;
 constexpr std::int64_t kSettleNs = 2'000'000'000;  // coarser than any file system's timestamps
-constexpr std::uint64_t kNotFound = ~0ull;
 
 bool is_block_file_name(const std::string& name) {
   return name.size() >= 12 && name.starts_with("blk") && name.ends_with(".dat") &&
@@ -71,7 +70,7 @@ Result<std::uint64_t> BlkDirSource::find_magic(std::uint32_t file, std::uint64_t
     const Bytes part = TRY(files_.read(file, offset, kSearchBytes));
     auto found = std::search(part.begin(), part.end(), magic.begin(), magic.end());
     if (found != part.end()) return offset + static_cast<std::uint64_t>(found - part.begin());
-    if (part.size() < kSearchBytes) return kNotFound;
+    if (part.size() < kSearchBytes) return kNowhere;
     offset += part.size() - 3;
   }
 }
@@ -87,21 +86,24 @@ Result<std::uint64_t> BlkDirSource::whole_block_at(Progress& progress) {
     if (equal(ByteView(frame).first(4), magic) && size >= kLeastBlockBytes &&
         size <= limits::kMaxBlockBytes) {
       // A frame right behind it proves that Core finished this one; else its content has to.
-      bool whole = equal(TRY(files_.read(progress.file, at + kFrameBytes + size, 4)), magic);
+      bool whole = !progress.rewritten &&
+                   equal(TRY(files_.read(progress.file, at + kFrameBytes + size, 4)), magic);
       if (!whole) {
         const Bytes raw = TRY(files_.read(progress.file, at + kFrameBytes, size));
         chain::Block block;
         whole = raw.size() == size && chain::decode_into(block, network_, raw).has_value();
       }
-      if (whole) progress.offset = at;
-      return whole ? size : 0;  // Core goes on with it, or writes over it after a crash
+      if (!whole) return 0;  // Core goes on with it, or writes over it after a crash
+      if (at > progress.offset) progress.first_gap = std::min(progress.first_gap, progress.offset);
+      progress.offset = at;
+      return size;
     }
     if (at == 0) TRY(chain::check_magic(network_, frame, files_.path(progress.file).string()));
-    if (progress.warned_at != at)
+    if (progress.warned_to <= at)
       log::warn("not a block; looking further", {{"at", files_.where(progress.file, at)}});
-    progress.warned_at = at;
+    progress.warned_to = std::max(progress.warned_to, at + 1);
     at = TRY(find_magic(progress.file, at + 1));
-    if (at == kNotFound) return 0;
+    if (at == kNowhere) return 0;
   }
 }
 
@@ -113,10 +115,29 @@ Result<> BlkDirSource::read_new_blocks(Progress& progress) {
     const Bytes header = TRY(files_.read(progress.file, body, kHeaderBytes));
     IndexedBlock block = TRY_IN(files_.where(progress.file, body), read_header(network_, header));
     block.place = {progress.file, static_cast<std::uint32_t>(size), body};
-    TRY(index_.add(std::move(block)));
+    progress.last = block.place;
+    progress.last_hash = block.hash;
     progress.offset = body + size;
+    if (const auto known = index_.find(block.hash))
+      note_copy(*known, block.place);
+    else
+      TRY(index_.add(std::move(block)));
   }
   return fail(Code::kCancelled, "stopping");
+}
+
+Result<> BlkDirSource::read_changed(Progress& progress) {
+  const std::uint64_t read_to = progress.offset;
+  const bool has_gap = progress.first_gap != kNowhere;
+  if (progress.last.size > 0 && !TRY(holds(progress.last, progress.last_hash)))
+    TRY(forget_overwritten(progress));
+  if (has_gap) progress.offset = std::min(progress.offset, progress.first_gap);
+  progress.first_gap = kNowhere;
+  TRY(read_new_blocks(progress));
+  if (progress.offset > read_to && !has_gap) return {};
+  // Something was written, and not where the next block is expected: then further in front.
+  TRY(forget_overwritten(progress));
+  return read_new_blocks(progress);
 }
 
 Result<> BlkDirSource::poll() {
@@ -130,7 +151,9 @@ Result<> BlkDirSource::poll() {
     const std::int64_t mtime_ns = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
     if (progress.settled && size == progress.seen_size && mtime_ns == progress.seen_mtime_ns)
       continue;
-    TRY(read_new_blocks(progress));
+    if (progress.inode != status.st_ino) files_.reopen(progress.file);
+    progress.inode = status.st_ino;
+    TRY(read_changed(progress));
     progress.seen_size = size;
     progress.seen_mtime_ns = mtime_ns;
     progress.settled = clock_.unix_ms() * 1'000'000 - mtime_ns > kSettleNs;
@@ -168,20 +191,40 @@ Result<chain::Point> BlkDirSource::intersect(std::span<const chain::Point> point
               files_.where(block.place.file, block.place.offset));
 }
 
-Result<std::optional<Step>> BlkDirSource::ready_step() {
-  const auto& best = index_.best();
-  if (best.empty()) return std::nullopt;
-  if (served_ != BlockIndex::kNoBlock && !index_.on_best(served_)) {
-    while (served_ != BlockIndex::kNoBlock && !index_.on_best(served_))
-      served_ = index_[served_].parent;
-    const bool shared = served_ != BlockIndex::kNoBlock;
-    return Step(Backward{shared ? index_.point(served_) : chain::Point::origin()});
+// Where the reader has to go back to, if what it has is not on the best chain.
+std::optional<Step> BlkDirSource::step_back() {
+  if (served_ != BlockIndex::kNoBlock) served_ = index_.current(served_);
+  if (served_ == BlockIndex::kNoBlock || index_.on_best(served_)) return std::nullopt;
+  while (served_ != BlockIndex::kNoBlock && !index_.on_best(served_)) {
+    const BlockIndex::Id parent = index_[served_].parent;
+    served_ = parent == BlockIndex::kNoBlock ? parent : index_.current(parent);
   }
-  const std::size_t at = served_ == BlockIndex::kNoBlock ? 0 : index_[served_].position + 1;
-  if (at == best.size()) return std::nullopt;
-  Bytes raw = TRY(files_.read_block(index_[best[at]]));
-  served_ = best[at];
-  return Step(Forward{std::move(raw)});
+  const bool shared = served_ != BlockIndex::kNoBlock;
+  return Step(Backward{shared ? index_.point(served_) : chain::Point::origin()});
+}
+
+Result<std::optional<Step>> BlkDirSource::ready_step() {
+  for (;;) {
+    if (index_.best().empty()) return std::nullopt;
+    if (auto back = step_back()) return back;
+    const std::size_t at = served_ == BlockIndex::kNoBlock ? 0 : index_[served_].position + 1;
+    if (at == index_.best().size()) return std::nullopt;
+    const BlockIndex::Id id = index_.best()[at];
+    Result<Bytes> raw = files_.read_block(index_[id]);
+    if (raw) {
+      served_ = id;
+      return Step(Forward{std::move(*raw)});
+    }
+    // It was overwritten since it was read; what stands there now may be another block.
+    if (raw.error().code != Code::kCorrupt) return fail(std::move(raw).error());
+    const BlockPlace place = index_[id].place;
+    for (auto& [name, progress] : progress_) {
+      if (progress.file != place.file) continue;
+      TRY(forget_overwritten(progress));
+      TRY(read_new_blocks(progress));
+    }
+    if (index_.on_best(id) && index_[id].place == place) return fail(std::move(raw).error());
+  }
 }
 
 Result<Step> BlkDirSource::next(int timeout_ms) {

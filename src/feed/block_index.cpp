@@ -34,7 +34,9 @@ Result<IndexedBlock> read_header(const chain::Network& network, ByteView raw) {
   return block;
 }
 
-bool BlockIndex::is_first(const IndexedBlock& block) const {
+bool BlockIndex::is_first(Id id) const {
+  const IndexedBlock& block = blocks_[id];
+  if (id == anchor_) return true;
   if (network_.family == chain::Family::kBitcoin) return block.hash == network_.genesis;
   return block.prev.is_zero() || block.prev == network_.genesis;
 }
@@ -43,17 +45,39 @@ Result<> BlockIndex::add(IndexedBlock block) {
   if (blocks_.size() >= kNoBlock - 1) return fail(Code::kTooLarge, "more than 2^32 - 2 blocks");
   const Id id = static_cast<Id>(blocks_.size());
   if (!by_hash_.emplace(block.hash, id).second) return {};
-  blocks_.push_back(block);
-  if (is_first(block)) {
-    connect_with_successors(id, kNoBlock);
-    return {};
-  }
-  auto parent = by_hash_.find(block.prev);
-  if (parent != by_hash_.end() && blocks_[parent->second].position != kNoBlock)
-    connect_with_successors(id, parent->second);
-  else
-    waiting_.emplace(block.prev, id);
+  blocks_.push_back(std::move(block));
+  add_to_chain(id);
   return {};
+}
+
+void BlockIndex::add_to_chain(Id id) {
+  if (is_first(id)) return connect_with_successors(id, kNoBlock);
+  const auto parent = find(blocks_[id].prev);
+  if (parent && blocks_[*parent].position != kNoBlock)
+    connect_with_successors(id, *parent);
+  else
+    waiting_.emplace(blocks_[id].prev, id);
+}
+
+void BlockIndex::forget(std::span<const Id> ids) {
+  if (ids.empty()) return;
+  for (const Id id : ids) by_hash_.erase(blocks_[id].hash);
+  // The weight of a connected block holds that of its predecessors.
+  std::vector<Work> own(blocks_.size());
+  for (Id id = 0; id < blocks_.size(); ++id) {
+    own[id] = blocks_[id].weight;
+    const bool added = blocks_[id].position != kNoBlock && blocks_[id].parent != kNoBlock;
+    if (added && network_.family == chain::Family::kBitcoin)
+      own[id] -= blocks_[blocks_[id].parent].weight;
+  }
+  for (Id id = 0; id < blocks_.size(); ++id) {
+    blocks_[id].weight = own[id];
+    blocks_[id].position = kNoBlock;  // its parent stays: it tells where a lost branch came from
+  }
+  waiting_.clear();
+  best_.clear();
+  for (Id id = 0; id < blocks_.size(); ++id)
+    if (find(blocks_[id].hash) == id && blocks_[id].position == kNoBlock) add_to_chain(id);
 }
 
 bool BlockIndex::anchor(const chain::Point& point) {
@@ -66,7 +90,8 @@ bool BlockIndex::anchor(const chain::Point& point) {
   block.number = point.slot.value;  // the height on Bitcoin; on Cardano the successors have theirs
   by_hash_.emplace(block.hash, id);
   blocks_.push_back(block);
-  connect_with_successors(id, kNoBlock);
+  anchor_ = id;
+  add_to_chain(id);
   return true;
 }
 
@@ -111,10 +136,25 @@ void BlockIndex::take_as_tip(Id id) {
     best_[blocks_[at].position] = at;
 }
 
-std::optional<BlockIndex::Id> BlockIndex::find_on_best(const Hash256& hash) const {
-  auto found = by_hash_.find(hash);
-  if (found == by_hash_.end() || !on_best(found->second)) return std::nullopt;
+std::optional<BlockIndex::Id> BlockIndex::find(const Hash256& hash) const {
+  const auto found = by_hash_.find(hash);
+  if (found == by_hash_.end()) return std::nullopt;
   return found->second;
+}
+
+std::optional<BlockIndex::Id> BlockIndex::find_on_best(const Hash256& hash) const {
+  const auto found = find(hash);
+  return found && on_best(*found) ? found : std::nullopt;
+}
+
+std::vector<BlockIndex::Id> BlockIndex::in_file(std::uint32_t file) const {
+  std::vector<Id> ids;
+  for (Id id = 0; id < blocks_.size(); ++id)
+    if (blocks_[id].place.file == file && blocks_[id].place.size > 0 &&
+        find(blocks_[id].hash) == id)
+      ids.push_back(id);
+  std::ranges::sort(ids, {}, [&](Id id) { return blocks_[id].place.offset; });
+  return ids;
 }
 
 chain::Point BlockIndex::point(Id id) const {

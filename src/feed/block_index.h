@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <unordered_map>
 
 #include "chain/network.h"
@@ -17,6 +18,7 @@ struct BlockPlace {
   std::uint32_t file = 0;
   std::uint32_t size = 0;    // of the block itself, however it is written
   std::uint64_t offset = 0;  // of its first byte or hex digit
+  friend bool operator==(const BlockPlace&, const BlockPlace&) = default;
 };
 
 struct IndexedBlock {
@@ -47,6 +49,11 @@ class BlockIndex {
   // Takes a block that the reader has as the first one, if its successor waits here and nothing is
   // connected yet.
   bool anchor(const chain::Point& point);
+  // The block's bytes are there from now on.
+  void move(Id id, const BlockPlace& place) { blocks_[id].place = place; }
+  // As if these had never been added. Their entries stay readable under their ids, as those of
+  // blocks that are on no chain. Cost: all blocks once.
+  void forget(std::span<const Id> ids);
 
   std::size_t size() const { return blocks_.size(); }
   const IndexedBlock& operator[](Id id) const { return blocks_[id]; }
@@ -56,6 +63,12 @@ class BlockIndex {
     const std::uint32_t at = blocks_[id].position;
     return at < best_.size() && best_[at] == id;
   }
+  // The block with this hash, connected or not.
+  std::optional<Id> find(const Hash256& hash) const;
+  // The entry that stands for the same block now: another if it was forgotten and added again.
+  Id current(Id id) const { return find(blocks_[id].hash).value_or(id); }
+  // The blocks whose bytes are in this file, by offset. Cost: all blocks once.
+  std::vector<Id> in_file(std::uint32_t file) const;
   // The block with this hash if it is on the best chain.
   std::optional<Id> find_on_best(const Hash256& hash) const;
   chain::Point point(Id id) const;
@@ -65,7 +78,8 @@ class BlockIndex {
   std::optional<Id> first_waiting() const;
 
  private:
-  bool is_first(const IndexedBlock& block) const;
+  bool is_first(Id id) const;
+  void add_to_chain(Id id);
   void connect(Id id, Id parent);
   void connect_with_successors(Id id, Id parent);
   void take_as_tip(Id id);
@@ -75,6 +89,7 @@ class BlockIndex {
   std::unordered_map<Hash256, Id, HashOfHash> by_hash_;
   std::unordered_multimap<Hash256, Id, HashOfHash> waiting_;  // by the predecessor that is missing
   std::vector<Id> best_;
+  Id anchor_ = kNoBlock;
 };
 
 }  // namespace coffer::feed

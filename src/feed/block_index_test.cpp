@@ -23,6 +23,10 @@ TEST(Work, CarriesAcrossWords) {
   work += Work::of(1);
   EXPECT_EQ(work, (Work{{0, 1, 0, 0}}));
   EXPECT_LT(Work::of(~0ull), work);
+  work -= Work::of(1);
+  EXPECT_EQ(work, (Work{{0, 0, ~0ull, ~0ull}}));
+  work -= Work{{0, 0, ~0ull, 1}};
+  EXPECT_EQ(work, Work::of(~0ull - 1));
 }
 
 class Index : public testing::TestWithParam<chain::Family> {
@@ -71,6 +75,51 @@ TEST_P(Index, NamesWhatIsMissingAndTakesAnAnchor) {
   EXPECT_FALSE(index.first_waiting());
   EXPECT_EQ(index.best().size(), 11u);
   EXPECT_EQ(index[index.best().back()].number, blocks[19].number + (bitcoin_ ? 19 : 0));
+}
+
+TEST_P(Index, ForgottenBlocksWereNeverThere) {
+  DevnetChain devnet({.family = GetParam(), .seed = 6, .reorg_every = 8});
+  std::vector<IndexedBlock> blocks;
+  for (int i = 0; i < 200; ++i)
+    blocks.push_back(read_header(network_, devnet.next().block).value());
+  Rng rng(2);
+  std::shuffle(blocks.begin(), blocks.end(), rng);
+  const auto original = [&](const Hash256& hash) {
+    return *std::ranges::find(blocks, hash, &IndexedBlock::hash);
+  };
+  BlockIndex index(network_);
+  for (const IndexedBlock& block : blocks) ASSERT_TRUE(index.add(block));
+  for (int round = 0; round < 30; ++round) {
+    std::vector<BlockIndex::Id> gone;
+    BlockIndex without(network_);
+    for (BlockIndex::Id id = 0; id < index.size(); ++id) {
+      if (index.find(index[id].hash) != id) continue;  // forgotten in an earlier round
+      if (rng.one_in(50)) {
+        gone.push_back(id);
+      } else {
+        ASSERT_TRUE(without.add(original(index[id].hash)));
+      }
+    }
+    index.forget(gone);
+    for (const BlockIndex::Id id : gone) EXPECT_FALSE(index.on_best(id));
+    const auto hashes = [](const BlockIndex& of) {
+      std::vector<Hash256> all;
+      for (const BlockIndex::Id id : of.best()) all.push_back(of[id].hash);
+      return all;
+    };
+    ASSERT_EQ(hashes(index), hashes(without));
+    if (!index.best().empty()) {
+      EXPECT_EQ(index[index.best().back()].weight, without[without.best().back()].weight);
+    }
+    // Some come again, under another id.
+    for (const BlockIndex::Id id : gone) {
+      const bool again = rng.one_in(2);
+      if (again) {
+        ASSERT_TRUE(index.add(original(index[id].hash)));
+      }
+      EXPECT_EQ(index.current(id) != id, again);
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Index,

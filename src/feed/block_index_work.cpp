@@ -47,6 +47,17 @@ Work& Work::operator+=(const Work& other) {
   return *this;
 }
 
+Work& Work::operator-=(const Work& other) {
+  std::uint64_t borrow = 0;
+  for (std::size_t i = 4; i-- > 0;) {
+    const std::uint64_t difference = words[i] - other.words[i];
+    const std::uint64_t with_borrow = difference - borrow;
+    borrow = (words[i] < other.words[i] || difference < borrow) ? 1 : 0;
+    words[i] = with_borrow;
+  }
+  return *this;
+}
+
 Work work_of_bits(std::uint32_t bits) {
   const std::uint32_t exponent = bits >> 24;
   std::uint64_t mantissa = bits & 0x7fffff;

@@ -14,6 +14,7 @@ struct Work {
   static Work of(std::uint64_t value) { return {{0, 0, 0, value}}; }
   friend auto operator<=>(const Work&, const Work&) = default;
   Work& operator+=(const Work& other);
+  Work& operator-=(const Work& other);  // of one that was added
 };
 
 // The work of one block from the compact target in its header: 2^256 / (target + 1). Zero for

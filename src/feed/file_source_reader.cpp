@@ -35,6 +35,14 @@ Result<int> BlockFiles::open(std::uint32_t file) {
   return fd;
 }
 
+void BlockFiles::reopen(std::uint32_t file) {
+  for (Open& open : open_) {
+    if (open.fd < 0 || open.file != file) continue;
+    ::close(open.fd);
+    open.fd = -1;
+  }
+}
+
 Result<Bytes> BlockFiles::read(std::uint32_t file, std::uint64_t offset, std::uint64_t size,
                                bool as_stored) {
   const int fd = TRY(open(file));

@@ -27,6 +27,8 @@ class BlockFiles {
   std::size_t size() const { return files_.size(); }
   const std::filesystem::path& path(std::uint32_t file) const { return files_[file].path; }
 
+  // The file at that path is another one by now.
+  void reopen(std::uint32_t file);
   // Up to `size` bytes from `offset` on, fewer at the end of the file; the key is taken off unless
   // `as_stored`. Errors: kNotFound, kUnavailable.
   Result<Bytes> read(std::uint32_t file, std::uint64_t offset, std::uint64_t size,

@@ -1,80 +1,16 @@
 #include "feed/file_source.h"
 
-#include <gtest/gtest.h>
-
-#include <fstream>
-#include <thread>
-
 #include "base/random.h"
 #include "base/temp_dir.h"
 #include "base/test_data.h"
-#include "chain/decode.h"
 #include "feed/blkdir_source.h"
-#include "feed/devnet_chain.h"
+#include "feed/block_file_test_util.h"
 
 namespace coffer::feed {
 namespace {
 
-void write(const std::filesystem::path& path, ByteView data,
-           std::ios::openmode mode = std::ios::trunc) {
-  std::ofstream out(path, std::ios::binary | std::ios::out | mode);
-  out.write(reinterpret_cast<const char*>(data.data()), static_cast<std::streamsize>(data.size()));
-  ASSERT_TRUE(out.good());
-}
-
-Bytes blk(const chain::Network& network, const std::vector<Bytes>& blocks) {
-  Bytes out;
-  for (const Bytes& block : blocks) append_block(out, network, BlockFileFormat::kBlk, block);
-  return out;
-}
-
-void apply_key(Bytes& data, ByteView key, std::size_t offset = 0) {
-  for (std::size_t i = 0; i < data.size(); ++i) data[i] ^= key[(offset + i) % key.size()];
-}
-
-// Everything up to End or Idle, as hashes of the chain that the reader ends with.
-std::vector<Hash256> follow(Source& source, const chain::Network& network,
-                            std::vector<Hash256> chain = {}, int* backwards = nullptr) {
-  for (;;) {
-    auto step = source.next(0);
-    EXPECT_TRUE(step) << step.error().message;
-    if (!step || std::holds_alternative<End>(*step) || std::holds_alternative<Idle>(*step)) break;
-    if (auto* back = std::get_if<Backward>(&*step)) {
-      while (!chain.empty() && chain.back() != back->to.hash) chain.pop_back();
-      if (backwards != nullptr) ++*backwards;
-      continue;
-    }
-    auto block = chain::decode(network, std::get<Forward>(*step).raw);
-    EXPECT_TRUE(block) << block.error().message;
-    if (!block) break;
-    if (!chain.empty()) {
-      EXPECT_EQ(block->prev, chain.back());
-    }
-    chain.push_back(block->hash);
-  }
-  return chain;
-}
-
 const chain::Network kMainnet = chain::find_network("bitcoin", "mainnet").value();
 const chain::Network kRegtest = chain::find_network("bitcoin", "regtest").value();
-
-struct Made {
-  std::vector<Bytes> blocks;  // stale ones too
-  std::vector<Hash256> best;
-};
-
-Made make(chain::Family family, std::size_t count, std::uint64_t seed = 5) {
-  DevnetChain devnet({.family = family, .seed = seed, .txs_per_block = 3, .reorg_every = 8});
-  Made made;
-  std::size_t longest = 0;
-  // Ends when a branch has just become the longest, so that the best chain is not a tie.
-  while (made.blocks.size() < count || devnet.best().size() <= longest) {
-    longest = std::max(longest, devnet.best().size());
-    made.blocks.push_back(devnet.next().block);
-  }
-  made.best = devnet.best();
-  return made;
-}
 
 class Files : public testing::TestWithParam<chain::Family> {
  protected:
@@ -244,104 +180,6 @@ TEST(FilesOfMainnet, UnrelatedBlocksAreRefused) {
   COFFER_REQUIRE_DATA_OR_SKIP(data, "bitcoin/blocks/block_170.bin");
   FileSource source(data, kMainnet);
   EXPECT_NE(source.intersect({}).error().message.find("is missing"), std::string::npos);
-}
-
-class BlkDir : public testing::Test {
- protected:
-  std::filesystem::path file(int n) const { return dir_.path() / fmt::format("blk{:05}.dat", n); }
-  TempDir dir_;
-  const Bytes key_ = {0x11, 0x92, 0xa3, 0x04, 0xf5, 0x66, 0x07, 0x88};
-};
-
-TEST_F(BlkDir, ReadsObfuscatedFilesWithPreallocatedRoom) {
-  Made made = make(chain::Family::kBitcoin, 200);
-  Rng rng(9);
-  std::shuffle(made.blocks.begin() + 1, made.blocks.end(), rng);
-  write(dir_.path() / "xor.dat", key_);
-  for (int n = 0; n < 2; ++n) {
-    const auto middle = made.blocks.begin() + static_cast<std::ptrdiff_t>(made.blocks.size() / 2);
-    Bytes data = blk(kRegtest, n == 0 ? std::vector(made.blocks.begin(), middle)
-                                      : std::vector(middle, made.blocks.end()));
-    apply_key(data, key_);
-    data.resize(data.size() + 100'000);
-    write(file(n), data);
-  }
-  BlkDirSource source(dir_.path(), kRegtest, system_clock());
-  EXPECT_EQ(follow(source, kRegtest), made.best);
-}
-
-// Core writes on: in pieces, into preallocated room, into a new file, and finally another branch.
-TEST_F(BlkDir, FollowsWhatIsBeingWritten) {
-  DevnetChain one({.seed = 1, .txs_per_block = 3, .reorg_every = 0});
-  std::vector<Bytes> blocks;
-  for (int i = 0; i < 40; ++i) blocks.push_back(one.next().block);
-  const Bytes all = blk(kRegtest, blocks);
-  const std::size_t room = all.size() + 5000;
-  ManualClock clock(1'800'000'000'000);
-  BlkDirSource source(dir_.path(), kRegtest, clock, {.poll_ms = 1000});
-  std::vector<Hash256> chain;
-  Rng rng(4);
-  write(dir_.path() / "xor.dat", key_);
-  for (std::size_t have = 0; have < all.size();) {
-    have = std::min<std::size_t>(all.size(), have + rng.between(1, 900));
-    Bytes data(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(have));
-    apply_key(data, key_);
-    data.resize(rng.one_in(2) ? room : have);
-    write(file(0), data);
-    clock.advance_ms(1000);
-    chain = follow(source, kRegtest, chain);
-    ASSERT_LE(chain.size(), one.best().size());
-    ASSERT_TRUE(std::equal(chain.begin(), chain.end(), one.best().begin()));
-  }
-  ASSERT_EQ(chain, one.best());
-
-  // A branch from the genesis block in a new file: nothing until it has more work.
-  DevnetChain two({.seed = 2, .txs_per_block = 3, .reorg_every = 0});
-  two.next();
-  int backwards = 0;
-  for (std::size_t i = 1; i < 42; ++i) {
-    Bytes data = blk(kRegtest, {two.next().block});
-    std::error_code none;
-    const auto size = std::filesystem::file_size(file(1), none);
-    apply_key(data, key_, none ? 0 : size);
-    write(file(1), data, std::ios::app);
-    clock.advance_ms(1000);
-    chain = follow(source, kRegtest, chain, &backwards);
-    ASSERT_EQ(chain, i < 40 ? one.best() : two.best()) << i;
-  }
-  EXPECT_EQ(backwards, 1);
-  EXPECT_EQ(source.tip_number(), 41u);
-}
-
-TEST_F(BlkDir, PassesOverRubbishBetweenBlocks) {
-  Made made = make(chain::Family::kBitcoin, 20);
-  Bytes data = blk(kRegtest, {made.blocks.begin(), made.blocks.begin() + 10});
-  for (int i = 0; i < 3000; ++i) data.push_back(static_cast<std::uint8_t>(i * 7 + 1));
-  append(data, blk(kRegtest, {made.blocks.begin() + 10, made.blocks.end()}));
-  write(file(0), data);
-  BlkDirSource source(dir_.path(), kRegtest, system_clock(), {.follow = false});
-  EXPECT_EQ(follow(source, kRegtest), made.best);
-}
-
-TEST_F(BlkDir, SaysWhatIsWrong) {
-  BlkDirSource empty(dir_.path(), kRegtest, system_clock());
-  EXPECT_EQ(empty.intersect({}).error().code, Code::kInvalidInput);
-  const Made made = make(chain::Family::kBitcoin, 20);
-  write(file(0), blk(kRegtest, {made.blocks.begin() + 3, made.blocks.end()}));
-  BlkDirSource pruned(dir_.path(), kRegtest, system_clock());
-  EXPECT_NE(pruned.intersect({}).error().message.find("is missing"), std::string::npos);
-  write(dir_.path() / "xor.dat", Bytes(5, 1));
-  BlkDirSource bad_key(dir_.path(), kRegtest, system_clock());
-  EXPECT_EQ(bad_key.intersect({}).error().code, Code::kInvalidInput);
-}
-
-TEST_F(BlkDir, InterruptEndsAWait) {
-  write(file(0), blk(kRegtest, make(chain::Family::kBitcoin, 3).blocks));
-  BlkDirSource source(dir_.path(), kRegtest, system_clock(), {.poll_ms = 60'000});
-  follow(source, kRegtest);
-  std::thread other([&] { source.interrupt(); });
-  EXPECT_EQ(source.next(60'000).error().code, Code::kCancelled);
-  other.join();
 }
 
 }  // namespace
