@@ -137,6 +137,7 @@ void Node::add_utxo_status(api::Status& s) const {
   s.utxo = api::UtxoStatus{.store = std::string(utxo::to_string(stats->store)),
                            .unspent = stats->unspent,
                            .coin = api::decimal(stats->coin),
+                           .unit = std::string(api::coin_unit(network_.family)),
                            .addresses = utxo_monitor_ ? utxo_monitor_->addresses() : std::nullopt,
                            .rollback_blocks = stats->rollback_blocks,
                            .missing_inputs = stats->missing_inputs};

@@ -195,8 +195,8 @@ Result<> Ledger::check_outlay(const Row& row, const TxView& view) {
     if (spent >= paid) return {};
   }
   if (!is_any) return {};  // a coinbase
-  return fail(Code::kInvalidInput, "the transaction pays out {}, more than the {} that it spends",
-              paid, spent);
+  return fail(Code::kInvalidInput,
+              "the transaction pays out {} satoshi, more than the {} that it spends", paid, spent);
 }
 
 Result<> Ledger::check_mature(const Row& row) {
