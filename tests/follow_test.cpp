@@ -198,6 +198,34 @@ TEST_P(Follow, AConsumerThatCannotFollowHaltsAloneAndIsNamed) {  // E10, U2
   EXPECT_NE(infos_[0].problem.find("on no branch"), std::string::npos) << infos_[0].problem;
 }
 
+TEST_P(Follow, ARollbackIsLoggedWithTheHeightOfItsNewTip) {
+  const Fork fork = make_fork(GetParam(), 20, 2, 3);
+  testing::internal::CaptureStderr();
+  const Result<> done = follow(a_.path(), joined(joined(fork.trunk, fork.left), fork.right));
+  const std::string logged = testing::internal::GetCapturedStderr();
+  ASSERT_TRUE(done);
+  // Twenty blocks are left, the newest at height 19.
+  EXPECT_NE(logged.find(" rolled back to_height=19 "), std::string::npos) << logged;
+}
+
+// Only Cardano's simulated chain has no fixed first block.
+TEST(FollowOrigin, ARollbackToOriginIsLoggedWithoutAHeight) {
+  const chain::Network network = chain::find_network("cardano", "devnet").value();
+  const Fork fork = make_fork(Family::kCardano, 0, 2, 3);
+  TempDir dir;
+  Stores stores(dir.path(), network, 300);
+  bus::Bus bus;
+  bus.add(*stores.events);
+  bus.start();
+  ListSource source(joined(fork.left, fork.right));
+  testing::internal::CaptureStderr();
+  const Result<> done = Follower(source, network, *stores.chain, bus).run();
+  const std::string logged = testing::internal::GetCapturedStderr();
+  bus.stop();
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_NE(logged.find(" rolled back to_height=null "), std::string::npos) << logged;
+}
+
 TEST_P(Follow, ALostSourceIsMetAgain) {
   const Fork fork = make_fork(GetParam(), 20, 0, 0);
   ListSource source(fork.trunk);

@@ -12,4 +12,8 @@ namespace coffer::oracle {
 std::string first_difference(const boost::json::value& expected, const boost::json::value& got,
                              const std::string& path = "");
 
+// What the oracle says of a block, with amounts and quantities as `decode` prints them: it has
+// numbers, which not every reader of JSON can hold (U9).
+boost::json::value with_text_amounts(boost::json::value block);
+
 }  // namespace coffer::oracle

@@ -93,6 +93,36 @@ TEST_F(UtxoCommands, WrongGenesisFilesMakeNothing) {
   EXPECT_FALSE(fs::exists(data()));
 }
 
+TEST_F(UtxoCommands, AmountsCarryTheUnitOfTheirChain) {
+  for (const std::string chain : {"bitcoin", "cardano"}) {
+    const char* name = chain.c_str();
+    ASSERT_EQ(sync({"--chain", chain}, name).exit_code, 0);
+    const std::string unit = chain == "bitcoin" ? "satoshi" : "lovelace";
+    const std::string other = chain == "bitcoin" ? "lovelace" : "satoshi";
+    const json::value output = some_output(name);
+    const std::string owner(output.at("owner_addr").as_string());
+    const std::vector<std::vector<std::string>> commands = {
+        {"stats"}, {"digest"}, {"get", outpoint(output)}, {"address", owner}, {"balance", owner}};
+    for (const std::vector<std::string>& command : commands) {
+      const std::string shown = text(command, name);
+      EXPECT_NE(shown.find(unit), std::string::npos) << shown;
+      EXPECT_EQ(shown.find(other), std::string::npos) << shown;
+      const std::string fields = json::serialize(as_json(command, name));
+      EXPECT_EQ(fields.find(other), std::string::npos) << fields;
+      if (command[0] == "digest") continue;  // named as the oracle names it
+      EXPECT_NE(fields.find("\"" + unit + "_amount\":\""), std::string::npos) << fields;
+    }
+    const std::string status = run({"status", "--data", data(name)}).out;
+    EXPECT_NE(status.find(" " + unit + "\n"), std::string::npos) << status;
+    const json::value fields =
+        json::parse(run({"status", "--json", "--data", data(name)}).out).at("utxo");
+    EXPECT_EQ(fields.at("unit").as_string(), unit);
+    // Bitcoin has no slots.
+    EXPECT_EQ(text({"get", outpoint(output)}, name).find("slot") != std::string::npos,
+              chain == "cardano");
+  }
+}
+
 TEST_F(UtxoCommands, ReadingABitcoinChain) {
   ASSERT_EQ(sync().exit_code, 0);
   const json::value stats = as_json({"stats"});
@@ -106,7 +136,7 @@ TEST_F(UtxoCommands, ReadingABitcoinChain) {
   EXPECT_EQ(stats.at("unspent").to_number<std::uint64_t>(), lines);
   const json::value digest_json = as_json({"digest"});
   EXPECT_EQ(digest_json.at("count").to_number<std::uint64_t>(), lines);
-  EXPECT_EQ(digest_json.at("value"), stats.at("lovelace_amount"));
+  EXPECT_EQ(digest_json.at("value"), stats.at("satoshi_amount"));
   EXPECT_NE(digest().find(digest_json.at("acc").as_string().c_str()), std::string::npos);
 
   const json::value output = some_output();
@@ -243,8 +273,8 @@ TEST_F(UtxoCommands, AProofIsCheckedWithNothingButARoot) {
   EXPECT_EQ(good.exit_code, 0) << good.err;
   EXPECT_NE(good.out.find(outpoint(output)), std::string::npos);
   EXPECT_EQ(check({"--root", root, "--output", outpoint(output)}).exit_code, 0);
-  EXPECT_EQ(json::parse(check({"--root", root, "--json"}).out).at("lovelace_amount"),
-            output.at("lovelace_amount"));
+  EXPECT_EQ(json::parse(check({"--root", root, "--json"}).out).at("satoshi_amount"),
+            output.at("satoshi_amount"));
   const std::string zeros(64, '0');
   expect_refusal(check({"--root", zeros}), 1, "another root");
   expect_refusal(check({"--root", "xyz"}), 2, "64 hex digits");
@@ -337,7 +367,7 @@ TEST_F(UtxoCommands, BesideADaemonReadingWorksAndWritingIsRefused) {
   const json::value output = some_output();
   const std::string path = "/api/v1/utxos/" + std::string(output.at("tx_hash").as_string()) + "/" +
                            std::to_string(output.at("output_index").to_number<int>());
-  EXPECT_EQ(json::parse(get(path)).at("lovelace_amount"), output.at("lovelace_amount"));
+  EXPECT_EQ(json::parse(get(path)).at("satoshi_amount"), output.at("satoshi_amount"));
   expect_refusal(utxo({"rollback", "1"}), 3, "in use by process");
   expect_refusal(utxo({"rebuild"}), 3, "in use by process");
   // A snapshot is the daemon's to make: a data directory of its own, whole.

@@ -91,6 +91,28 @@ TEST_P(TxBytes, AnUnsignedOneTakesNoSignatureAway) {  // a request that comes la
   EXPECT_EQ(bytes(plain), sign(plain, 7).raw);
 }
 
+// In the form for witnesses, with an empty one for every input: a program that did not sign.
+TEST_P(TxBytes, OneWithEmptyWitnessesIsUnsigned) {
+  const MadeTx money = confirmed(100), more = confirmed(50);
+  const MadeTx plain = tx({coin(money), coin(more)}, {{2, 90}});
+  MadeTx empty = plain;
+  empty.raw.insert(empty.raw.begin() + 4, {0x00, 0x01});
+  empty.raw.insert(empty.raw.end() - 4, {0x00, 0x00});
+  // One input is signed: the other may be of a kind that has no witness.
+  MadeTx half = plain;
+  half.raw.insert(half.raw.begin() + 4, {0x00, 0x01});
+  half.raw.insert(half.raw.end() - 4, {0x00, 0x01, 0x01, 0x07});
+  ok(record_pending(plain));
+  EXPECT_FALSE(record_pending(empty)->changed);
+  EXPECT_EQ(bytes(plain), plain.raw);
+  ok(record_pending(half));
+  ok(record_pending(empty));
+  EXPECT_EQ(bytes(plain), half.raw);
+  ok(store().publish(alice_, plain.id));
+  ok(record(empty));  // and no conflict with what is published
+  EXPECT_EQ(bytes(plain), half.raw);
+}
+
 TEST_P(TxBytes, NobodyCanPublishMoreMoneyThanThereIs) {
   const std::uint64_t all_money = 21'000'000ull * 100'000'000;
   const MadeTx first = incoming(all_money), second = incoming(1);

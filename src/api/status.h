@@ -40,6 +40,7 @@ struct UtxoStatus {
   std::string store;  // "classic" or "mmr"
   std::uint64_t unspent = 0;
   std::string coin;                        // their value in the smallest unit: more than 64 bits
+  std::string unit;                        // of it: "satoshi" or "lovelace"
   std::optional<std::uint64_t> addresses;  // with unspent outputs, when last counted
   std::uint64_t rollback_blocks = 0;       // that can be undone now
   std::uint64_t missing_inputs = 0;        // since the process started

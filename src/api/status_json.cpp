@@ -55,6 +55,7 @@ void visit(Visitor& v, auto& utxo)
   v("store", utxo.store);
   v("unspent", utxo.unspent);
   v("coin", utxo.coin);
+  v("unit", utxo.unit);
   v("addresses", utxo.addresses);
   v("rollback_blocks", utxo.rollback_blocks);
   v("missing_inputs", utxo.missing_inputs);

@@ -78,7 +78,8 @@ inline Status sample_status() {
   status.consumers = {{"utxo", "following", status.tip, 0, "", ""},
                       {"txstore", "behind", {}, 17, "", ""}};
   status.totals = {17, 40, 1, 80, 120, 18'446'744'073'709'551'615u, 3, std::string(64, 'd')};
-  status.utxo = UtxoStatus{"mmr", 41, "340282366920938463463374607431768211455", 7, 288, 0};
+  status.utxo =
+      UtxoStatus{"mmr", 41, "340282366920938463463374607431768211455", "satoshi", 7, 288, 0};
   status.wallet = WalletStatus{3, 120, ""};
   return status;
 }

@@ -72,7 +72,7 @@ void write_owner(JsonWriter& out, const Network& network, ByteView address) {
 
 void write_value(JsonWriter& out, Family family, const utxo::UtxoRecord& record) {
   const std::string coin = std::to_string(record.coin.value);
-  out.field("lovelace_amount", coin).key("amounts").begin_array();
+  out.field(amount_field(family), coin).key("amounts").begin_array();
   write_amount(out, std::nullopt, {}, coin_unit(family), coin);
   for (const chain::Asset& asset : record.assets)
     write_amount(out, ByteView(asset.policy, Hash224::kSize), asset.name, {},
@@ -141,6 +141,10 @@ std::string_view coin_unit(Family family) {
   return family == Family::kBitcoin ? "satoshi" : "lovelace";
 }
 
+std::string_view amount_field(Family family) {
+  return family == Family::kBitcoin ? "satoshi_amount" : "lovelace_amount";
+}
+
 std::string decimal(U128 value) {
   std::string digits;
   do {
@@ -201,7 +205,7 @@ std::string balance_json(const Network& network, ByteView address, const utxo::B
   JsonWriter out;
   const std::string coin = decimal(balance.coin);
   out.begin_object().field("address", owner_text(network, address));
-  out.field("lovelace_amount", coin).key("amounts").begin_array();
+  out.field(amount_field(network.family), coin).key("amounts").begin_array();
   write_amount(out, std::nullopt, {}, coin_unit(network.family), coin);
   for (const auto& [asset, quantity] : balance.assets)
     write_amount(out, asset.first.view(), asset.second, {}, decimal(quantity));

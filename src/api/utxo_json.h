@@ -36,6 +36,8 @@ void write_state_at(http::JsonWriter& out, chain::Family family, const bus::Posi
 std::string owner_text(const chain::Network& network, ByteView address);
 // "lovelace" or "satoshi".
 std::string_view coin_unit(chain::Family family);
+// The field that holds an amount of it: "lovelace_amount", as 003 has it, or "satoshi_amount".
+std::string_view amount_field(chain::Family family);
 std::string decimal(U128 value);
 
 // Their JSON Schemas, for /openapi.json: Utxo, SpentUtxo, UtxoPage, Balance, BlockDelta, MmrRoot.

@@ -243,7 +243,8 @@ TEST_F(Bitcoin, TheFirstPaymentAndWhatItSpent) {
   const json::value change = chain_->get("/utxos/" + kFirstPayment + "/1");
   EXPECT_FALSE(change.at("spent").as_bool());
   EXPECT_TRUE(change.at("spent_tx_hash").is_null());
-  EXPECT_EQ(change.at("lovelace_amount").as_string(), "4000000000");
+  EXPECT_EQ(change.at("satoshi_amount").as_string(), "4000000000");
+  EXPECT_FALSE(change.as_object().contains("lovelace_amount"));
   EXPECT_EQ(change.at("amounts").at(0).at("unit").as_string(), "satoshi");
   EXPECT_FALSE(change.at("coinbase").as_bool());
   // A bare public key has no address: its script is shown, and asked by.

@@ -14,7 +14,7 @@ Properties utxo_properties(chain::Family family) {
                     {"owner_stake_addr", kTextOrNull},
                     {"owner_payment_credential", kHexOrNull},
                     {"owner_stake_credential", kHexOrNull},
-                    {"lovelace_amount", kAmount},
+                    {amount_field(family), kAmount},
                     {"amounts", list_of(refer("Amount"))},
                     {"data_hash", kHashOrNull},
                     {"inline_datum", kHexOrNull},
@@ -84,7 +84,7 @@ void add_utxo_schemas(RouteTable& table, chain::Family family) {
                                        {"block", kWholeOrNull},
                                        {"block_hash", kHashOrNull}}));
   table.add_schema("Balance", answer({{"address", kText},
-                                      {"lovelace_amount", kAmount},
+                                      {amount_field(family), kAmount},
                                       {"amounts", list_of(refer("Amount"))},
                                       {"utxo_count", kWhole},
                                       {"next_cursor", kTextOrNull},

@@ -182,7 +182,7 @@ Result<> Follower::on_block(std::shared_ptr<chain::Block> block) {
   if (connected.rolled_back) {
     if (options_.log_rollbacks)
       log::info("rolled back",
-                {{"to_height", connected.rolled_back->to.height()}, {"number", block->number}});
+                {{"to_height", connected.rolled_back->to.tip_height()}, {"number", block->number}});
     {
       std::lock_guard lock(mutex_);
       ++status_.rollbacks;

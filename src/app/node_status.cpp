@@ -1,5 +1,6 @@
 // What a node says of itself.
 #include "api/utxo_json.h"
+#include "app/behind.h"
 #include "app/node.h"
 #include "app/version.h"
 #include "app/wallet_setup.h"
@@ -11,11 +12,6 @@ namespace {
 api::TipStatus tip_status(const chain::Network& network, const chainstate::HeaderInfo& info) {
   return {info.ordinal.value, info.number.value, info.slot.value,
           display(network.family, info.hash), info.time_unix_s};
-}
-
-std::optional<std::uint64_t> height_of(const bus::Position& position) {
-  if (position.at_origin) return std::nullopt;
-  return position.height() - 1;
 }
 
 // As they were left. Errors: kNotFound if there is no database yet.
@@ -76,9 +72,9 @@ api::Status Node::status() const {
     s.source_tip_number = follow.source_number;
     s.mempool_transactions = follow.mempool_transactions;
     s.totals.rollbacks = follow.rollbacks;
-    const std::uint64_t have = tip ? tip->number.value + 1 : 0;
-    if (follow.source_number && *follow.source_number + 1 > have)
-      s.behind = *follow.source_number + 1 - have;
+    std::optional<std::uint64_t> have;
+    if (tip) have = tip->number.value;
+    s.behind = blocks_behind(follow.source_number, have);
   }
   const std::uint64_t height = chain_->position().height();
   for (const bus::ConsumerInfo& info : consumers) {
@@ -113,7 +109,7 @@ api::Status Node::status() const {
 
 void Node::add_wallet_status(api::Status& s, std::vector<bus::ConsumerInfo>& consumers) const {
   if (wallet_) {
-    s.wallet.emplace().tip_height = height_of(wallet_->feed().position());
+    s.wallet.emplace().tip_height = wallet_->feed().position().tip_height();
     const auto counted = wallet_monitor_ ? wallet_monitor_->counted() : std::nullopt;
     if (counted) s.wallet->wallets = counted->wallets;
     return;
@@ -127,7 +123,7 @@ void Node::add_wallet_status(api::Status& s, std::vector<bus::ConsumerInfo>& con
     return;
   }
   s.wallet->wallets = seen->wallets;
-  s.wallet->tip_height = height_of(seen->position);
+  s.wallet->tip_height = seen->position.tip_height();
   bus::ConsumerInfo& reader = consumers.emplace_back();
   reader.name = "wallet";
   reader.position = seen->position;
@@ -141,6 +137,7 @@ void Node::add_utxo_status(api::Status& s) const {
   s.utxo = api::UtxoStatus{.store = std::string(utxo::to_string(stats->store)),
                            .unspent = stats->unspent,
                            .coin = api::decimal(stats->coin),
+                           .unit = std::string(api::coin_unit(network_.family)),
                            .addresses = utxo_monitor_ ? utxo_monitor_->addresses() : std::nullopt,
                            .rollback_blocks = stats->rollback_blocks,
                            .missing_inputs = stats->missing_inputs};

@@ -61,7 +61,7 @@ Result<> run_utxo_check_proof(const Context& context, const CheckProofArguments&
     http::JsonWriter out;
     out.begin_object().field("valid", true);
     out.field("tx_hash", chain::display(read.family, read.outpoint.tx));
-    out.field("output_index", read.outpoint.index).field("lovelace_amount", coin);
+    out.field("output_index", read.outpoint.index).field(api::amount_field(read.family), coin);
     out.field("address", to_hex(record.address)).field("block", read.proof.block_number);
     out.field("block_hash", block_hash).field("root", root.hex()).end_object();
     print_line(out.take());

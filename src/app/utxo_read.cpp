@@ -17,7 +17,8 @@ using http::JsonWriter;
 std::string stats_json(const UtxoReader& reader, const utxo::Stats& stats) {
   JsonWriter out;
   out.begin_object().field("store", utxo::to_string(stats.store));
-  out.field("unspent", stats.unspent).field("lovelace_amount", api::decimal(stats.coin));
+  out.field("unspent", stats.unspent);
+  out.field(api::amount_field(reader.network.family), api::decimal(stats.coin));
   out.field("mmr_leaves", stats.leaves).field("rollback_blocks", stats.rollback_blocks);
   out.field("deltas", stats.deltas);
   out.field("index_address_hash", reader.state->indexes_addresses());
@@ -118,7 +119,8 @@ Result<> run_utxo_digest(const Context& context) {
     out.end_object();
     print_line(out.take());
   } else {
-    print(fmt::format("count  {}\nvalue  {}\nacc    {}\n", digest.count, api::decimal(digest.coin),
+    print(fmt::format("count  {}\nvalue  {} {}\nacc    {}\n", digest.count,
+                      api::decimal(digest.coin), api::coin_unit(reader.network.family),
                       digest.acc.hex()));
   }
   return finish_output();

@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,11 @@ struct Field {
   Field(std::string_view k, T v) : key(k), value(fmt::format("{}", v)), is_text(false) {}
   template <typename Tag>
   Field(std::string_view k, StrongU64<Tag> v) : Field(k, v.value) {}
+  // A number that may be absent is null then.
+  template <typename T>
+    requires std::integral<T> || std::floating_point<T>
+  Field(std::string_view k, const std::optional<T>& v)
+      : key(k), value(v ? fmt::format("{}", *v) : "null"), is_text(false) {}
 };
 using Fields = std::initializer_list<Field>;
 

@@ -146,8 +146,9 @@ Result<> Bus::handle(Lane& lane, const Event& event) {
     const bool extends = applied->ordinal.value == at.height() &&
                          (at.at_origin || applied->block->prev == at.point.hash);
     if (!extends)
-      return fail(Code::kConflict, "block at ordinal {} does not follow its own tip at height {}",
-                  applied->ordinal.value, at.height());
+      return fail(Code::kConflict, "block at ordinal {} does not follow its own tip, {}",
+                  applied->ordinal.value,
+                  at.at_origin ? "Origin" : fmt::format("ordinal {}", at.ordinal.value));
     TRY(with_retries(lane, [&] { return consumer.on_block(*applied); }));
     CHECK(consumer.position() == applied->position());
     return {};

@@ -266,8 +266,21 @@ TEST(Bus, ABlockThatDoesNotFollowHaltsTheConsumer) {
     ASSERT_TRUE(bus.publish(wrong));
     ASSERT_TRUE(bus.drain());
     EXPECT_EQ(bus.consumers()[0].state, ConsumerState::kHalted);
+    EXPECT_EQ(bus.consumers()[0].problem,
+              fmt::format("block at ordinal {} does not follow its own tip, ordinal 0",
+                          wrong.ordinal.value));
     EXPECT_EQ(a.seen, "+0 ");
   }
+}
+
+TEST(Bus, ABlockThatDoesNotFollowOriginNamesOrigin) {
+  Recorder a("a");
+  Bus bus;
+  bus.add(a);
+  bus.start();
+  ASSERT_TRUE(bus.publish(toy_block(1)));
+  ASSERT_TRUE(bus.drain());
+  EXPECT_EQ(bus.consumers()[0].problem, "block at ordinal 1 does not follow its own tip, Origin");
 }
 
 TEST(Bus, AFullQueueMakesThePublisherWait) {

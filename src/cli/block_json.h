@@ -1,5 +1,5 @@
 // A block as JSON, with the field names of the independent implementation that we are compared
-// with.
+// with. Amounts and quantities are strings in the smallest unit, satoshi or lovelace (U9).
 #pragma once
 
 #include <string>

@@ -58,7 +58,7 @@ std::string render_status(const api::Status& s, bool running, std::int64_t now_u
                              human_bytes(s.totals.bytes)));
   if (s.utxo)
     line("unspent", fmt::format("{} outputs, {} {}", with_thousands(s.utxo->unspent), s.utxo->coin,
-                                s.chain == "bitcoin" ? "satoshi" : "lovelace"));
+                                s.utxo->unit));
   if (s.wallet) line("wallets", wallet_text(*s.wallet));
   line("digest", s.totals.digest);
   out += "\n";

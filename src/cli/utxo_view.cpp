@@ -20,6 +20,13 @@ std::string block_text(chain::Family family, const bus::Position& at, BlockNumbe
   return fmt::format("{} {}", with_thousands(number.value), chain::display(family, at.point.hash));
 }
 
+// Bitcoin's blocks have heights only; Cardano's stand in slots.
+std::string place_text(chain::Family family, BlockNumber number, Slot slot) {
+  const std::string block = fmt::format("in block {}", with_thousands(number.value));
+  if (family == chain::Family::kBitcoin) return block;
+  return fmt::format("{}, slot {}", block, with_thousands(slot.value));
+}
+
 }  // namespace
 
 std::string outpoint_text(chain::Family family, const chain::Outpoint& outpoint) {
@@ -40,14 +47,11 @@ std::string render_utxo(const chain::Network& network, const utxo::Found& found)
   if (!record.script_hash.empty()) out += line("script", to_hex(record.script_hash));
   if (record.collateral_return) out += line("kind", "collateral return");
   if (record.coinbase) out += line("kind", "coinbase");
-  out += line("made", record.block_hash.empty()
-                          ? "by the genesis files"
-                          : fmt::format("in block {}, slot {}", with_thousands(record.number.value),
-                                        with_thousands(record.slot.value)));
+  out += line("made", record.block_hash.empty() ? "by the genesis files"
+                                                : place_text(family, record.number, record.slot));
   if (!found.spent) return out + line("state", "unspent");
   const utxo::SpentInfo& spent = *found.spent;
-  out += line("state", fmt::format("spent in block {}, slot {}", with_thousands(spent.number.value),
-                                   with_thousands(spent.slot.value)));
+  out += line("state", "spent " + place_text(family, spent.number, spent.slot));
   return out + line("spent by",
                     spent.by.is_zero() ? "a rule of the ledger" : chain::display(family, spent.by));
 }

@@ -23,6 +23,15 @@ void Writer::lower_cursors(std::uint64_t height) {
   tip_.undo_floor = std::min(tip_.undo_floor, height);
 }
 
+namespace {
+
+// Where a state of so many blocks stands.
+std::string after_blocks(std::uint64_t blocks) {
+  return blocks == 0 ? "Origin" : fmt::format("ordinal {}", blocks - 1);
+}
+
+}  // namespace
+
 Result<> Writer::undo_to(const bus::Position& to) {
   const Stopwatch watch;
   if (to.height() >= tip_.position.height()) return {};
@@ -31,9 +40,9 @@ Result<> Writer::undo_to(const bus::Position& to) {
   const bool beyond = to.height() < tip_.undo_floor;
   if (beyond && options_.beyond_window == BeyondWindow::kRefuse)
     return fail(Code::kBeyondWindow,
-                "cannot undo {} blocks: the UTXO state can go back {}, to ordinal {}; 'coffer utxo "
+                "cannot undo {} blocks: the UTXO state can go back {}, to {}; 'coffer utxo "
                 "rebuild' starts over",
-                from - to.height(), from - tip_.undo_floor, tip_.undo_floor);
+                from - to.height(), from - tip_.undo_floor, after_blocks(tip_.undo_floor));
   if (!to.at_origin && to.ordinal.value >= tip_.delta_floor) {
     const Bytes stored = TRY(delta_at(to.ordinal));
     if (TRY(decode_delta(stored)).hash != to.point.hash)
@@ -226,7 +235,7 @@ Result<> Writer::drop_created_after(const bus::Position& to) {
   log::warn(
       "rolling back beyond the window: outputs spent between the target and the window stay "
       "lost; 'coffer utxo rebuild' makes the state exact again",
-      {{"target_height", to.height()}, {"window_height", tip_.undo_floor}});
+      {{"target", after_blocks(to.height())}, {"window_ends_at", after_blocks(tip_.undo_floor)}});
   const auto later = [&](ByteView record) -> Result<bool> {
     const UtxoRecord facts = TRY(decode_record(record));
     if (facts.block_hash.empty()) return false;  // of the genesis files

@@ -157,7 +157,8 @@ class Verifier {
     const bool before = it.valid() && !equal(it.key(), ordinal_key(Ordinal(tip_.delta_floor)));
     it.seek(ordinal_key(Ordinal(tip_.position.height())));
     if (before || it.valid())
-      return fail(Code::kCorrupt, "utxo_block_delta holds deltas outside of ordinals {} to {}",
+      return fail(Code::kCorrupt,
+                  "utxo_block_delta holds deltas of ordinals before {} or from {} on",
                   tip_.delta_floor, tip_.position.height());
     return it.status();
   }

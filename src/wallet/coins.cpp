@@ -288,20 +288,26 @@ Result<Page<Coin>> Store::coins(WalletId wallet, const CoinQuery& query) const {
 }
 
 Result<Coin> Store::coin(WalletId wallet, const chain::Outpoint& outpoint) const {
-  auto connection = TRY(database_.acquire());
-  TRY(require_wallet(connection, wallet));
-  sql::Rows rows = TRY(connection.query(
-      fmt::format("SELECT {} FROM utxos u{} WHERE u.wallet_id = $1 AND t.tx_hash = $2"
-                  " AND u.output_index = $3",
-                  kColumns, kMore),
-      {wallet, outpoint.tx, outpoint.index}));
-  if (!TRY(rows.next()))
-    return fail(Code::kNotFound, "this wallet has no coin {}", shown(outpoint));
-  Read read = TRY(read_coin(rows));
-  AccountNames names(connection, wallet);
-  read.coin.account = TRY(names.name(read.account_id));
-  TRY(add_labels(connection, network_, wallet, {&read.coin, 1}));
-  return std::move(read.coin);
+  // One snapshot: its account and labels are of the same moment as its state.
+  return database_.run_transaction(
+      [&](sql::Transaction& sql) -> Result<Coin> {
+        TRY(require_wallet(sql, wallet));
+        Read read;
+        {
+          sql::Rows rows = TRY(sql.query(
+              fmt::format("SELECT {} FROM utxos u{} WHERE u.wallet_id = $1 AND t.tx_hash = $2"
+                          " AND u.output_index = $3",
+                          kColumns, kMore),
+              {wallet, outpoint.tx, outpoint.index}));
+          if (!TRY(rows.next()))
+            return fail(Code::kNotFound, "this wallet has no coin {}", shown(outpoint));
+          read = TRY(read_coin(rows));
+        }
+        read.coin.account = TRY(AccountNames(sql, wallet).name(read.account_id));
+        TRY(add_labels(sql, network_, wallet, {&read.coin, 1}));
+        return std::move(read.coin);
+      },
+      kRead);
 }
 
 }  // namespace coffer::wallet

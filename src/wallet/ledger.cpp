@@ -115,8 +115,7 @@ Result<> Ledger::set_status(const Row& row, TxStatus status, std::string_view re
 
 Result<bool> Ledger::keep_bytes(const Row& row, const TxView& view, bool from_network) {
   if (row.stub) return false;
-  const bool is_signed = view.tx.raw.size() > 6 && view.tx.raw[4] == 0 && view.tx.raw[5] == 1;
-  if (!is_signed && !from_network) return false;  // what it lacks says nothing
+  if (!view.is_signed() && !from_network) return false;  // what it lacks says nothing
   if (row.status == TxStatus::kPublished && !from_network) {
     const auto kept = TRY(sql_.value<Bytes>(
         "SELECT raw_tx FROM tx_raw WHERE wallet_id = $1 AND tx_id = $2", {wallet_, row.id}));
@@ -195,8 +194,8 @@ Result<> Ledger::check_outlay(const Row& row, const TxView& view) {
     if (spent >= paid) return {};
   }
   if (!is_any) return {};  // a coinbase
-  return fail(Code::kInvalidInput, "the transaction pays out {}, more than the {} that it spends",
-              paid, spent);
+  return fail(Code::kInvalidInput,
+              "the transaction pays out {} satoshi, more than the {} that it spends", paid, spent);
 }
 
 Result<> Ledger::check_mature(const Row& row) {

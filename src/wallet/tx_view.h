@@ -15,6 +15,12 @@ struct TxView {
     return block.inputs_of(tx);
   }
   std::span<const chain::Output> outputs() const { return block.outputs_of(tx); }
+  // Whether any input has a witness; other signatures are part of the id. The bytes may be in the
+  // form for witnesses and have none: that is a byte for each input, which says so.
+  bool is_signed() const {
+    const std::size_t empty = 4 + 2 + tx.core.size() + tx.inputs.count + 4;
+    return tx.segwit && tx.raw.size() > empty;
+  }
 };
 
 inline constexpr std::uint64_t kMaxMoney = 21'000'000ull * 100'000'000;
