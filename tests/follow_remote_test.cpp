@@ -117,7 +117,7 @@ class FollowRemote : public testing::TestWithParam<Family> {
       return remote.position().height() == blocks.size() ||
              bus.consumers()[1].state == bus::ConsumerState::kHalted;
     };
-    Follower follower(source, network_, *stores.chain, bus, {.first_pause_ms = 1});
+    Follower follower(source, network_, *stores.chain, bus, {.retry = {.first_pause_ms = 1}});
     const Result<> done = follower.run();
     ASSERT_TRUE(done) << done.error().message;
     ASSERT_TRUE(bus.drain());

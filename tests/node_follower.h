@@ -19,7 +19,7 @@ class NodeFollower {
       : bus_(bus),
         source_(feed::RpcEndpoint::parse(node.url()).value(), kRegtest, system_clock(), quick()),
         follower_(source_, kRegtest, *stores.chain, bus,
-                  {.poll_ms = 50, .first_pause_ms = 10, .log_rollbacks = false}) {
+                  {.poll_ms = 50, .retry = {.first_pause_ms = 10}, .quiet = true}) {
     bus_.start();
     thread_ = std::thread([this] {
       const Result<> done = follower_.run();

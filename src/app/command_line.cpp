@@ -93,7 +93,7 @@ void add_store_commands(CLI::App& app, Parsed& parsed) {
   static std::optional<std::uint64_t> to;
   sync->add_option("--to", to,
                    "stop after the block of this height (default: the end of the source)")
-      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{10'000'000}))
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 63))
       ->type_name("N");
   sync->callback([&] { parsed.action = [](const Context& c) { return run_sync(c, to); }; });
 

@@ -85,7 +85,10 @@ Result<> run_serve(const Context& context, bool demo) {
   Result<> followed;
   std::thread follower([&] {
     followed = node->follow();
-    if (!followed) Signals::wake();
+    if (!followed)
+      log::error("following has stopped; answering from what is stored",
+                 {{"problem", followed.error().message},
+                  {"next", "see 'coffer status', mend it and restart"}});
   });
   for (;;) {
     const int signal = signals.wait();
@@ -100,8 +103,8 @@ Result<> run_serve(const Context& context, bool demo) {
   std::error_code ignored;
   fs::remove(fs::path(config.data_dir) / kRunFile, ignored);
   node.reset();
-  if (followed && !context.json) std::printf("stopped\n");
-  return followed;
+  if (!context.json) std::printf("stopped\n");
+  return {};
 }
 
 Result<> run_sync(const Context& context, std::optional<std::uint64_t> to_height) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "app/config_keys.h"
+#include "app/network_setup.h"
 #include "app/utxo_setup.h"
 #include "base/file.h"
 #include "base/temp_dir.h"
@@ -293,15 +294,16 @@ TEST_F(ConfigTest, GenesisFilesMustBeOfTheNetwork) {
   Config config;
   EXPECT_TRUE(genesis_utxos(config, preview).value().empty());
   config.genesis = dir_.path().string();
+  config.chain = "cardano";
   file(R"({"networkMagic":2,"initialFunds":{}})", "shelley-genesis.json");
   EXPECT_TRUE(genesis_utxos(config, preview).value().empty());
-  const auto preprod = chain::find_network("cardano", "preprod").value();
-  EXPECT_NE(genesis_utxos(config, preprod).error().message.find("magic 2, not of preprod (1)"),
+  config.network = "preprod";
+  EXPECT_NE(configured_network(config).error().message.find("magic 2, not of preprod (1)"),
             std::string::npos);
   const auto bitcoin = chain::find_network("bitcoin", "mainnet").value();
   EXPECT_EQ(genesis_utxos(config, bitcoin).error().code, Code::kUsage);
   file("{}", "shelley-genesis.json");
-  EXPECT_EQ(genesis_utxos(config, preview).error().code, Code::kInvalidInput);
+  EXPECT_EQ(configured_network(config).error().code, Code::kInvalidInput);
   config.genesis = (dir_.path() / "nowhere").string();
   EXPECT_EQ(genesis_utxos(config, preview).error().code, Code::kNotFound);
 }

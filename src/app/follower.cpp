@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "app/behind.h"
 #include "base/log.h"
 
 namespace coffer::app {
@@ -89,6 +90,24 @@ Result<> Follower::settle_consumers() {
 }
 
 Result<> Follower::meet_source() {
+  TRY(find_common_block());
+  log_connected();
+  return {};
+}
+
+void Follower::log_connected() {
+  const log::Level level = options_.quiet ? log::Level::kDebug : log::Level::kInfo;
+  const std::string transport = source_.transport();
+  const std::string_view event = ever_connected_ ? "source is back" : "source connected";
+  if (!connected_)
+    log::write(level, event,
+               {{"source", source_.describe()},
+                {"uses", transport.empty() ? "files" : transport},
+                {"tip", source_.tip_number().value_or(0)}});
+  connected_ = ever_connected_ = true;
+}
+
+Result<> Follower::find_common_block() {
   TRY(bus_.drain());  // or blocks still queued would look like blocks that are missing
   bus::Position from = chain_.position();
   if (auto lowest = bus_.lowest_position(); lowest && lowest->height() < from.height()) {
@@ -141,27 +160,24 @@ void Follower::read_ahead(BoundedQueue<Item>& queue) {
 
 Result<> Follower::deliver(std::shared_ptr<chain::Block> block, Ordinal ordinal) {
   const auto source_tip = source_.tip_number();
-  const bool below = source_tip && block->number.value + chain_.window() < *source_tip;
+  const bool below = is_below_window(source_tip, block->number.value, chain_.window());
   if (!mempool_.empty())
     for (const chain::Tx& tx : block->txs) mempool_.erase(tx.id);
   const std::uint64_t number = block->number.value;
-  const std::uint64_t behind = source_tip && *source_tip > number ? *source_tip - number : 0;
-  return bus_.publish(bus::BlockApplied{ordinal, std::move(block), below, behind});
+  const std::uint64_t behind = blocks_behind(source_tip, number);
+  TRY(bus_.publish(bus::BlockApplied{ordinal, std::move(block), below, behind}));
+  delivered_ = number;
+  return {};
 }
-
-namespace {
-
-// Meeting the source again does not mend our own store.
-template <typename T>
-Result<T> final_error(Result<T> result) {
-  if (!result) result.error().retryable = false;
-  return result;
-}
-
-}  // namespace
 
 Result<> Follower::on_block(std::shared_ptr<chain::Block> block) {
-  const chainstate::Placed placed = TRY(final_error(chain_.place(*block)));
+  // What is wrong with the block is the source's fault, what is wrong with our store is not.
+  const auto ours = [&](auto result) {
+    own_failure_ = !result && result.error().code != Code::kInvalidInput &&
+                   result.error().code != Code::kConflict;
+    return result;
+  };
+  const chainstate::Placed placed = TRY(ours(chain_.place(*block)));
   switch (placed.placement) {
     case chainstate::Placement::kKnown:
       TRY(chain_.fill_in(*block, placed.ordinal));
@@ -170,17 +186,18 @@ Result<> Follower::on_block(std::shared_ptr<chain::Block> block) {
     case chainstate::Placement::kDetached:
       // The source jumped; meeting it anew finds the common block. Twice in a row it is its fault.
       if (!heard_)
-        return fail(Code::kConflict, "{} sent block {}, which follows no block that is known here",
+        return fail(Code::kInvalidInput,
+                    "{} sent block {}, which follows no block that is known here",
                     source_.describe(), display(network_.family, block->hash));
       return fail(
           Error{Code::kUnavailable, true, "the source left its own chain; meeting it anew"});
     case chainstate::Placement::kExtends:
     case chainstate::Placement::kForks: break;
   }
-  const chainstate::Connected connected = TRY(final_error(chain_.connect(*block, placed)));
+  const chainstate::Connected connected = TRY(ours(chain_.connect(*block, placed)));
   heard_ = true;
   if (connected.rolled_back) {
-    if (options_.log_rollbacks)
+    if (!options_.quiet)
       log::info("rolled back",
                 {{"to_height", connected.rolled_back->to.tip_height()}, {"number", block->number}});
     {
@@ -228,7 +245,7 @@ Result<bool> Follower::consume(BoundedQueue<Item>& queue) {
     const auto tip = chain_.tip();
     const auto source_tip = source_.tip_number();
     const bool at_tip = tip && source_tip && tip->number.value >= *source_tip;
-    if (options_.stop_number && tip && tip->number.value >= *options_.stop_number) return true;
+    if (options_.stop_number && delivered_ >= options_.stop_number) return true;
     if (options_.stop_at_tip && at_tip && std::holds_alternative<feed::Idle>(*item)) return true;
     std::lock_guard lock(mutex_);
     status_.mempool_transactions = mempool_.size();
@@ -239,9 +256,11 @@ Result<bool> Follower::consume(BoundedQueue<Item>& queue) {
 }
 
 Result<bool> Follower::follow_once() {
-  heard_ = meet_again_ = false;
+  heard_ = meet_again_ = own_failure_ = false;
+  delivered_.reset();
   mempool_.clear();
   TRY(settle_consumers());
+  if (TRY(has_reached_stop())) return true;
   TRY(meet_source());
   BoundedQueue<Item> queue(options_.decode_ahead_blocks);
   std::thread reader([&] { read_ahead(queue); });
@@ -252,25 +271,48 @@ Result<bool> Follower::follow_once() {
   return done;
 }
 
+Result<bool> Follower::has_reached_stop() const {
+  if (!options_.stop_number) return false;
+  const auto has = [&](const bus::Position& position) -> Result<bool> {
+    if (position.at_origin) return false;
+    const auto header = TRY(chain_.header(position.point.hash));
+    return header && header->number.value >= *options_.stop_number;
+  };
+  bool all = TRY(has(chain_.position()));
+  for (const bus::ConsumerInfo& info : bus_.consumers())
+    if (info.state == bus::ConsumerState::kRunning) all = all && TRY(has(info.position));
+  return all;
+}
+
+Result<> Follower::on_failure(Error error, Retry& retry) {
+  const RetryDecision decision = retry.failed(error, heard_);
+  if (own_failure_ || decision.give_up || (source_.is_static() && !error.retryable)) {
+    set_state(FollowState::kFailed, error.message);
+    return fail(std::move(error));
+  }
+  if (decision.tell)
+    log::warn(connected_ ? "source lost, trying again" : "source not reached, trying again",
+              {{"source", source_.describe()},
+               {"problem", error.message},
+               {"attempt", retry.attempts()},
+               {"pause_ms", decision.pause_ms}});
+  connected_ = false;
+  set_state(FollowState::kConnecting, error.message);
+  std::unique_lock lock(mutex_);
+  wake_.wait_for(lock, std::chrono::milliseconds(decision.pause_ms),
+                 [&] { return stopping_.load(); });
+  return {};
+}
+
 Result<> Follower::run() {
   set_state(FollowState::kConnecting);
-  int pause_ms = options_.first_pause_ms;
+  Retry retry(options_.retry);
   while (!stopping_) {
     Result<bool> done = follow_once();
     if (done && *done) break;
     if (done) continue;
-    Error error = std::move(done).error();
-    if (error.code == Code::kCancelled || stopping_) break;
-    if (!error.retryable) {
-      set_state(FollowState::kFailed, error.message);
-      return fail(std::move(error));
-    }
-    if (heard_) pause_ms = options_.first_pause_ms;
-    log::warn("source lost, trying again", {{"problem", error.message}, {"pause_ms", pause_ms}});
-    set_state(FollowState::kConnecting, error.message);
-    std::unique_lock lock(mutex_);
-    wake_.wait_for(lock, std::chrono::milliseconds(pause_ms), [&] { return stopping_.load(); });
-    pause_ms = std::min(2 * pause_ms, options_.longest_pause_ms);
+    if (done.error().code == Code::kCancelled || stopping_) break;
+    TRY(on_failure(std::move(done).error(), retry));
   }
   set_state(FollowState::kStopped);
   return {};

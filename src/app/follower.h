@@ -8,6 +8,7 @@
 #include <mutex>
 #include <unordered_set>
 
+#include "app/retry.h"
 #include "base/clock.h"
 #include "base/queue.h"
 #include "bus/bus.h"
@@ -30,12 +31,12 @@ struct FollowStatus {
 
 struct FollowerOptions {
   std::size_t decode_ahead_blocks = 16;
-  int poll_ms = 500;         // longest wait for the source before looking around
-  int first_pause_ms = 200;  // after a source fails; doubles up to the longest
-  int longest_pause_ms = 10'000;
-  bool log_rollbacks = true;
-  std::optional<std::uint64_t> stop_number = {};  // end after the block of this number
-  bool stop_at_tip = false;                       // end when the source has nothing more for now
+  int poll_ms = 500;  // longest wait for the source before looking around
+  RetryOptions retry = {};
+  bool quiet = false;  // no log of ordinary events: a progress line is shown instead
+  // End once the chain and every consumer that runs have the block of this number.
+  std::optional<std::uint64_t> stop_number = {};
+  bool stop_at_tip = false;  // end when the source has nothing more for now
   // For progress; called on the run() thread.
   std::function<void(const chainstate::HeaderInfo&)> on_connected = nullptr;
 };
@@ -45,8 +46,9 @@ class Follower {
   Follower(feed::Source& source, const chain::Network& network, chainstate::ChainState& chain,
            bus::Bus& bus, FollowerOptions options = {});
 
-  // Follows until the source ends, stop() is called, or an error that trying again cannot mend.
-  // The bus must be started. Errors: whatever the source or the chain state met; kCancelled never.
+  // Follows until the source ends, stop() is called, or an error that trying again cannot mend: of
+  // our own store, or what the retry options call enough of the source's. The bus must be started.
+  // Errors: whatever the source or the chain state met; kCancelled never.
   Result<> run();
   // Thread-safe; run() returns soon.
   void stop();
@@ -78,6 +80,12 @@ class Follower {
   void read_ahead(BoundedQueue<Item>& queue);
   Item decode(feed::Step step) const;
   Result<> meet_source();
+  Result<> find_common_block();
+  // Whether nothing is left to do for stop_number.
+  Result<bool> has_reached_stop() const;
+  // What to do about a failure of follow_once(). An error: give up.
+  Result<> on_failure(Error error, Retry& retry);
+  void log_connected();
   void set_state(FollowState state, std::string problem = "");
 
   feed::Source& source_;
@@ -89,7 +97,11 @@ class Follower {
   bool meet_again_ = false;  // consumers are to be settled before the next block
   // A consumer ahead of the headers is looked at again when they have reached it.
   std::optional<std::uint64_t> settle_at_height_;
-  bool heard_ = false;                               // a block came since the last connection
+  bool heard_ = false;      // a block came since the last connection
+  bool connected_ = false;  // the source was met, and has not failed since
+  bool ever_connected_ = false;
+  bool own_failure_ = false;  // what failed is ours: asking the source again does not mend it
+  std::optional<std::uint64_t> delivered_;           // the number of the last block delivered
   std::unordered_set<Hash256, HashOfHash> mempool_;  // of the run() thread
   mutable std::mutex mutex_;                         // guards status_
   std::condition_variable wake_;

@@ -207,7 +207,9 @@ Result<Rescanned> Node::rescan(std::string_view wallet, std::optional<std::uint6
 Result<> Node::open_source() {
   FollowerOptions options;
   options.on_connected = options_.on_connected;
-  options.log_rollbacks = options_.log_rollbacks;
+  options.quiet = options_.one_shot;
+  // A daemon is never done with a source that answers badly; a one-shot import says so and ends.
+  if (!options_.one_shot) options.retry.max_bad_answers = 0;
   if (config_.source == "devnet") {
     source_ = open_devnet();
   } else {
@@ -232,6 +234,8 @@ Node::~Node() {
 Result<> Node::follow() {
   bus_->start();
   Result<> followed = follower_->run();
+  // A daemon goes on answering from what it has, and its consumers finish what is queued (E14).
+  if (!followed && !options_.one_shot) return followed;
   if (followed) (void)bus_->drain();
   bus_->stop();
   if (!followed) return followed;

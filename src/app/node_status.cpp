@@ -31,6 +31,11 @@ std::vector<std::string> Node::not_ready(const api::Status& s) const {
     reasons.push_back("source: " + s.source_problem);
   else if (s.source_state == "connecting")
     reasons.push_back("connecting to the source");
+  if (s.tip && s.source_tip_number && *s.source_tip_number < s.tip->number)
+    reasons.push_back(
+        fmt::format("the source is at block {}, below block {} here: it went back and has no other "
+                    "branch yet",
+                    *s.source_tip_number, s.tip->number));
   if (s.behind > config_.ready.max_behind)
     reasons.push_back(fmt::format("{} blocks behind the source", s.behind));
   for (const api::ConsumerStatus& consumer : s.consumers) {

@@ -21,12 +21,29 @@ Result<> go_to(const RescanTools& tools, feed::Source& source, std::uint64_t hei
                     fmt::format("{} does not have block {} any more", source.describe(), height)});
 }
 
+// Declared after the source, so that nobody is told of one that is gone.
+class SourceInUse {
+ public:
+  SourceInUse(const RescanTools& tools, feed::Source* source) : tools_(tools) {
+    if (tools_.on_source) tools_.on_source(source);
+  }
+  ~SourceInUse() {
+    if (tools_.on_source) tools_.on_source(nullptr);
+  }
+  SourceInUse(const SourceInUse&) = delete;
+  SourceInUse& operator=(const SourceInUse&) = delete;
+
+ private:
+  const RescanTools& tools_;
+};
+
 }  // namespace
 
 Result<Rescanned> run_rescan(const RescanTools& tools, const wallet::WalletInfo& asked) {
   Rescanned done;
   if (!asked.rescan_next) return done;
   const std::unique_ptr<feed::Source> source = TRY(tools.open_source());
+  const SourceInUse in_use(tools, source.get());
   std::optional<wallet::WalletInfo> left = asked;
   std::optional<std::uint64_t> stands_at;  // the height that the source gives next
   while (left) {

@@ -19,6 +19,9 @@ struct RescanTools {
   std::function<Result<std::unique_ptr<feed::Source>>()> open_source;
   const std::atomic<bool>& stopping;
   std::function<void(std::uint64_t height, std::uint64_t to)> progress;  // may be empty
+  // Told of the source while it is in use, then of none, so that another thread can interrupt it;
+  // may be empty.
+  std::function<void(feed::Source*)> on_source = nullptr;
 };
 
 struct Rescanned {

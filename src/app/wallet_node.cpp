@@ -36,6 +36,7 @@ void WalletNode::stop() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
+    if (rescan_source_ != nullptr) rescan_source_->interrupt();
   }
   wake_.notify_all();
   if (thread_.joinable()) thread_.join();
@@ -71,7 +72,14 @@ void WalletNode::run(const std::function<Result<std::unique_ptr<feed::Source>>()
     since_cleaned = {};
     clean_leases();
   };
-  const RescanTools tools{network_, chain_, *store_, *feed_, open_source, stopping_, clean_if_due};
+  const auto on_source = [this](feed::Source* source) {
+    std::lock_guard lock(mutex_);
+    rescan_source_ = source;
+    if (stopping_ && source != nullptr) source->interrupt();
+  };
+  const RescanTools tools{network_,    chain_,    *store_,      *feed_,
+                          open_source, stopping_, clean_if_due, on_source};
+  std::string told;  // the problem that the log has already
   while (!stopping_) {
     since_cleaned = {};
     clean_leases();
@@ -87,9 +95,10 @@ void WalletNode::run(const std::function<Result<std::unique_ptr<feed::Source>>()
         log::info(
             "rescan done",
             {{"wallet", wallet.name}, {"blocks", done->blocks}, {"transactions", done->changed}});
-      } else if (done.error().code != Code::kCancelled) {
-        log::warn("rescan stopped, trying again later",
-                  {{"wallet", wallet.name}, {"problem", done.error().message}});
+      } else if (done.error().code != Code::kCancelled && done.error().message != told) {
+        told = done.error().message;
+        log::warn("rescan failed, trying again now and then",
+                  {{"wallet", wallet.name}, {"problem", told}});
       }
     }
     std::unique_lock lock(mutex_);

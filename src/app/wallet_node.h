@@ -46,6 +46,7 @@ class WalletNode {
   std::atomic<bool> stopping_{false};
   std::mutex mutex_;  // guards asked_, and stopping_ for the wait
   std::condition_variable wake_;
+  feed::Source* rescan_source_ = nullptr;  // while a rescan uses it; guarded by mutex_
   bool asked_ = false;
   std::thread thread_;
 };

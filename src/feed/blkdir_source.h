@@ -34,6 +34,7 @@ class BlkDirSource final : public Source {
   Result<chain::Point> intersect(std::span<const chain::Point> points) override;
   // A branch that got heavier comes as Backward to the fork, then its blocks.
   Result<Step> next(int timeout_ms) override;
+  bool is_static() const override { return !options_.follow; }
   std::optional<std::uint64_t> tip_number() const override;
   void interrupt() override;
 

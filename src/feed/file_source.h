@@ -21,6 +21,7 @@ class FileSource final : public Source {
   Result<chain::Point> intersect(std::span<const chain::Point> points) override;
   // Forward, then End. Never waits.
   Result<Step> next(int timeout_ms) override;
+  bool is_static() const override { return true; }
   std::optional<std::uint64_t> tip_number() const override;
   void interrupt() override;
 

@@ -35,6 +35,7 @@ class ImmutableSource final : public Source {
   Result<chain::Point> intersect(std::span<const chain::Point> points) override;
   // Errors: as intersect; kCancelled. Cost: reading and decoding one block.
   Result<Step> next(int timeout_ms) override;
+  bool is_static() const override { return !options_.follow; }
   std::optional<std::uint64_t> tip_number() const override;
   void interrupt() override;
 

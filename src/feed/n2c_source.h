@@ -32,6 +32,7 @@ class N2cSource final : public Source {
   // Errors: as intersect.
   Result<Step> next(int timeout_ms) override;
   // As of the node's latest message.
+  std::string transport() const override { return "node-to-client chain-sync"; }
   std::optional<std::uint64_t> tip_number() const override;
   void interrupt() override;
 

@@ -27,12 +27,27 @@ void RpcFetch::cancel() {
   }
 }
 
+// Either the branch changed between the two calls, or the node has pruned the block.
+Result<RpcFetch::Fetched> RpcFetch::block_is_missing(Clients& clients, std::uint64_t height,
+                                                     const Hash256& hash, const Error& refusal) {
+  if (TRY(clients.rpc.block_hash(height)) != hash) return fail(refusal);
+  return fail(Code::kUnavailable,
+              "the node no longer has block {} ({}): {}; use a source that has it, such as an "
+              "unpruned node, or block files with file: or blkdir:",
+              height, chain::display(chain::Family::kBitcoin, hash), refusal.message);
+}
+
 Result<RpcFetch::Fetched> RpcFetch::fetch(Clients& clients, std::uint64_t height) {
   std::optional<Hash256> hash = clients.rest.block_hash(height);
   if (!hash) hash = TRY(clients.rpc.block_hash(height));
   if (!hash) return fail(Error{Code::kNotFound, true, "the node's chain became shorter meanwhile"});
   std::optional<Bytes> raw = clients.rest.block(*hash);
-  if (!raw) raw = TRY(clients.rpc.block(*hash));
+  if (!raw) {
+    auto answer = clients.rpc.block(*hash);
+    if (!answer && answer.error().code == Code::kNotFound)
+      return block_is_missing(clients, height, *hash, answer.error());
+    raw = TRY(std::move(answer));
+  }
   return Fetched{*hash, std::move(*raw)};
 }
 

@@ -33,7 +33,8 @@ class RpcFetch {
   RpcFetch& operator=(const RpcFetch&) = delete;
 
   // The next block in order; nothing within the time, or after cancel(). One thread takes.
-  // Errors: those of RpcClient, after which there is nothing more.
+  // Errors: those of RpcClient, after which there is nothing more; kNotFound means that the chain
+  // changed meanwhile, kUnavailable (not retryable) that the node has pruned the block.
   Result<std::optional<Fetched>> take(int timeout_ms);
   bool done() const { return next_ > last_; }
   // Thread-safe; ends a wait in take() and the calls under way.
@@ -48,6 +49,8 @@ class RpcFetch {
   };
   void work(Clients& clients);
   static Result<Fetched> fetch(Clients& clients, std::uint64_t height);
+  static Result<Fetched> block_is_missing(Clients& clients, std::uint64_t height,
+                                          const Hash256& hash, const Error& refusal);
 
   const std::uint64_t last_;
   const Options options_;

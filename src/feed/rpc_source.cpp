@@ -31,12 +31,21 @@ std::string RpcSource::describe() const {
   return "node " + endpoint_.url;
 }
 
+std::string RpcSource::transport() const {
+  return fmt::format("blocks by {}, news by {}", rest_offered_ ? "REST" : "JSON-RPC",
+                     news_topics_.empty() ? "polling" : "ZMQ " + news_topics_ + " and polling");
+}
+
 Result<> RpcSource::check_network() {
   const auto genesis = TRY(client_.block_hash(0));
   if (genesis && *genesis == network_.genesis) return {};
-  return fail(Code::kConflict, "{} is not on bitcoin {}: its first block is {}", describe(),
-              network_.name,
-              genesis ? chain::display(network_.family, *genesis) : std::string("missing"));
+  if (!genesis)
+    return fail(Error{Code::kUnavailable, true,
+                      fmt::format("{} does not tell the hash of its first block", describe())});
+  const std::string whose = chain::network_of_first_block(network_.family, *genesis);
+  return fail(Code::kConflict, "{} is not on bitcoin {}: its first block is {}{}", describe(),
+              network_.name, chain::display(network_.family, *genesis),
+              whose.empty() ? "" : ", that of " + whose);
 }
 
 Result<chain::Point> RpcSource::intersect(std::span<const chain::Point> points) {

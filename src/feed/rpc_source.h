@@ -40,6 +40,7 @@ class RpcSource final : public Source {
   Result<chain::Point> intersect(std::span<const chain::Point> points) override;
   // interrupt() cuts a call under way, here and in intersect(); a broadcast it leaves alone.
   Result<Step> next(int timeout_ms) override;
+  std::string transport() const override;
   std::optional<std::uint64_t> tip_number() const override;
   void interrupt() override;
 
@@ -71,6 +72,7 @@ class RpcSource final : public Source {
   RpcClient client_;
   RestClient rest_;  // asks whether it is offered; the fetching has its own
   bool rest_offered_ = false;
+  std::string news_topics_;  // as subscribed to, e.g. "sequence at tcp://127.0.0.1:28332"
   bool met_ = false;
   std::deque<Hash256> served_;      // the newest blocks that the reader has, in order
   std::uint64_t first_height_ = 0;  // of served_.front()

@@ -25,14 +25,19 @@ Result<> RpcSource::learn_offers() {
 
 void RpcSource::listen(std::vector<ZmqTopic> topics) {
   news_.reset();  // also where nothing changed: a publisher that was left gets another chance
+  news_topics_.clear();
   if (topics.empty()) return;
+  std::string subscribed;
+  for (const ZmqTopic& topic : topics) subscribed += (subscribed.empty() ? "" : ", ") + topic.topic;
+  subscribed += " at " + topics.front().address;
   auto started = ZmqNews::start(std::move(topics), [this] {
     std::lock_guard lock(mutex_);
     wake_.notify_all();
   });
-  if (started)
+  if (started) {
     news_ = std::move(*started);
-  else
+    news_topics_ = std::move(subscribed);
+  } else
     log::warn("no news by ZMQ, polling", {{"problem", started.error().message}});
 }
 

@@ -47,6 +47,13 @@ class Source {
   // Waits up to timeout_ms for something new. Errors: as intersect; kCancelled after interrupt().
   virtual Result<Step> next(int timeout_ms) = 0;
 
+  // How it gets its blocks and news, for the log, e.g. "JSON-RPC, ZMQ sequence"; as of the last
+  // intersect().
+  virtual std::string transport() const { return {}; }
+
+  // Whether asking again gives the same answer: files that nobody writes.
+  virtual bool is_static() const { return false; }
+
   // The number of the newest block of the source, once known.
   virtual std::optional<std::uint64_t> tip_number() const = 0;
 
