@@ -31,10 +31,12 @@ void RpcFetch::cancel() {
 Result<RpcFetch::Fetched> RpcFetch::block_is_missing(Clients& clients, std::uint64_t height,
                                                      const Hash256& hash, const Error& refusal) {
   if (TRY(clients.rpc.block_hash(height)) != hash) return fail(refusal);
-  return fail(Code::kUnavailable,
-              "the node no longer has block {} ({}): {}; use a source that has it, such as an "
-              "unpruned node, or block files with file: or blkdir:",
-              height, chain::display(chain::Family::kBitcoin, hash), refusal.message);
+  // Asking again soon does not bring it back.
+  return fail(
+      Error{Code::kUnavailable, false,
+            fmt::format("the node no longer has block {} ({}): {}; use a source that has "
+                        "it, such as an unpruned node, or block files with file: or blkdir:",
+                        height, chain::display(chain::Family::kBitcoin, hash), refusal.message)});
 }
 
 Result<RpcFetch::Fetched> RpcFetch::fetch(Clients& clients, std::uint64_t height) {
