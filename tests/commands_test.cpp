@@ -75,6 +75,59 @@ TEST_F(Commands, AnotherNetworkOrSeedIsRefusedAndNothingIsTouched) {  // E5
   EXPECT_EQ(tip(run({"status", "--json", "--data", data()}).out), tip(before));
 }
 
+// A pipe that nobody writes into is not waited for, and a device without an end is not read.
+TEST_F(Commands, SourcesThatAreNoFilesOrDirectoriesAreOneLine) {
+  const std::string pipe = data("pipe"), file = data("file"), below = data("below");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::ofstream(file) << "x";
+  std::filesystem::create_directory(below);
+  for (const char* name : {"blk00000.dat", "00000.chunk", "byron-genesis.json"})
+    ASSERT_EQ(::mkfifo((below + "/" + name).c_str(), 0600), 0);
+  using Words = std::vector<std::string>;
+  const Words bitcoin = {"sync", "--chain", "bitcoin", "--network", "mainnet"},
+              cardano = {"sync", "--chain", "cardano", "--network", "preview"};
+  struct Case {
+    Words command, more;
+    const char* text;
+  };
+  const Case cases[] = {
+      {bitcoin, {"--source", "file:/dev/zero"}, "/dev/zero is a device"},
+      {cardano, {"--source", "file:/dev/zero"}, "/dev/zero is a device"},
+      {bitcoin, {"--source", "file:" + pipe}, "pipe is a pipe, not a regular file"},
+      {cardano, {"--source", "file:" + pipe}, "pipe is a pipe, not a regular file"},
+      {bitcoin, {"--source", "blkdir:" + file}, "file is not a directory"},
+      {bitcoin, {"--source", "blkdir:" + pipe}, "pipe is not a directory"},
+      {bitcoin, {"--source", "blkdir:" + below}, "blk00000.dat is a pipe"},
+      {cardano, {"--source", "immutable:" + file}, "file is not a directory"},
+      {cardano, {"--source", "immutable:" + pipe}, "pipe is not a directory"},
+      {cardano, {"--source", "immutable:/dev/zero"}, "/dev/zero is not a directory"},
+      {cardano, {"--source", "immutable:" + below}, "00000.chunk is a pipe"},
+      {cardano, {"--source", "file:" + file, "--genesis", below}, "byron-genesis.json is a pipe"},
+      {{"decode", pipe}, {}, "pipe is a pipe, not a regular file"},
+      {{"decode", "/dev/zero"}, {}, "/dev/zero is a device"},
+  };
+  for (const Case& wrong : cases) {
+    Words arguments = {test::coffer()};
+    arguments.insert(arguments.end(), wrong.command.begin(), wrong.command.end());
+    arguments.insert(arguments.end(), wrong.more.begin(), wrong.more.end());
+    TempDir data_dir;
+    arguments.insert(arguments.end(), {"--log-level", "off"});
+    if (wrong.command.front() == "sync")
+      arguments.insert(arguments.end(), {"--data", data_dir.path().string()});
+    SCOPED_TRACE(wrong.more.empty() ? wrong.command.back() : wrong.more.back());
+    Process process(arguments);
+    const auto end = process.wait(20'000);
+    ASSERT_TRUE(end) << "it hangs";
+    EXPECT_EQ(end->exit_code, 1);
+    EXPECT_EQ(end->out, "");
+    // What sync says of its progress may stand before it.
+    const std::size_t said = end->err.find("coffer: ");
+    ASSERT_NE(said, std::string::npos) << end->err;
+    EXPECT_NE(end->err.find(wrong.text, said), std::string::npos) << end->err;
+    EXPECT_EQ(end->err.find('\n', said), end->err.size() - 1) << end->err;
+  }
+}
+
 TEST_F(Commands, StatusOfNothingSaysHowToBegin) {
   expect_refusal(run({"status", "--data", data()}), 1, "coffer demo");
 }

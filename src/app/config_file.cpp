@@ -50,7 +50,7 @@ void flatten(const toml::table& table, const std::string& prefix, unsigned depth
 }  // namespace
 
 Result<std::vector<FileEntry>> read_config_file(const std::filesystem::path& path) {
-  const Bytes bytes = TRY(read_file(path, limits::kMaxConfigBytes));
+  const Bytes bytes = TRY(read_file_or_pipe(path, limits::kMaxConfigBytes));
   const toml::parse_result parsed = toml::parse(as_text(bytes));
   if (!parsed) {
     const toml::source_position at = parsed.error().source().begin;

@@ -43,7 +43,7 @@ Result<> run_utxo_proof(const Context& context, const UtxoProofArguments& argume
 
 Result<> run_utxo_check_proof(const Context& context, const CheckProofArguments& arguments) {
   const Hash256 root = TRY(parse_root(arguments.root));
-  const Bytes text = TRY(read_file(arguments.file, kMaxProofBytes));
+  const Bytes text = TRY(read_file_or_pipe(arguments.file, kMaxProofBytes));
   const api::ReadProof read = TRY_IN(arguments.file, api::parse_proof(as_text(text)));
   const std::string output = cli::outpoint_text(read.family, read.outpoint);
   if (!arguments.outpoint.empty()) {

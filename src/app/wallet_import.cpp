@@ -85,7 +85,7 @@ Result<> run_wallet_import_core(const Context& context, const WalletImport& impo
   const WalletSession session = TRY(WalletSession::open(context.config));
   const wallet::WalletId wallet = TRY(session.find(import.wallet));
   const std::string& file = import.items.front();
-  const Bytes text = TRY(read_file(file, wallet::kMaxCoreExportBytes));
+  const Bytes text = TRY(read_file_or_pipe(file, wallet::kMaxCoreExportBytes));
   const wallet::CoreExport core =
       TRY_IN(file, wallet::parse_core_export(session.network, as_text(text)));
   const wallet::Imported done = TRY(session.store->import_core(wallet, core));

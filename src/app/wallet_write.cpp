@@ -34,7 +34,7 @@ Result<Bytes> read_raw(const std::string& given) {
     return api::parse_raw_tx(text);
   }
   if (!given.starts_with("@")) return typed(api::parse_raw_tx(given));
-  const Bytes text = TRY(read_file(given.substr(1), kMaxRawText));
+  const Bytes text = TRY(read_file_or_pipe(given.substr(1), kMaxRawText));
   return api::parse_raw_tx(as_text(text));
 }
 

@@ -127,6 +127,22 @@ TEST(File, WritesAtomicallyWithMode) {
   EXPECT_TRUE(make_directory(dir.path() / "a" / "b"));
 }
 
+TEST(File, PipesAndDevicesAreNoRegularFiles) {
+  TempDir dir;
+  const auto pipe = dir.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const auto& [path, kind] : {std::pair{pipe, "a pipe"}, std::pair{dir.path(), "a directory"},
+                                   std::pair{std::filesystem::path("/dev/zero"), "a device"}}) {
+    const auto data = read_file(path, 1u << 30);
+    ASSERT_FALSE(data) << path;
+    EXPECT_EQ(data.error().code, Code::kInvalidInput);
+    EXPECT_NE(data.error().message.find(kind), std::string::npos) << data.error().message;
+  }
+  std::thread writer([&] { EXPECT_TRUE(write_file_atomically(pipe, as_bytes("through"))); });
+  EXPECT_EQ(as_text(read_file_or_pipe(pipe, 100).value()), "through");
+  writer.join();
+}
+
 TEST(Queue, KeepsOrderAndBoundsAcrossThreads) {
   BoundedQueue<int> queue(4);
   std::thread producer([&] {

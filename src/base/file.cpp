@@ -34,14 +34,9 @@ Result<> write_all(int fd, ByteView data, const std::string& name) {
   return {};
 }
 
-}  // namespace
-
-Result<Bytes> read_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
-  std::string name = path.string();
-  Descriptor file(::open(name.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) return fail(errno_error(errno, "cannot open " + name));
+Result<Bytes> read_all(int fd, const std::string& name, std::uint64_t max_bytes) {
   struct stat status;
-  if (::fstat(file.get(), &status) != 0) return fail(errno_error(errno, "cannot read " + name));
+  if (::fstat(fd, &status) != 0) return fail(errno_error(errno, "cannot read " + name));
   if (S_ISDIR(status.st_mode)) return fail(errno_error(EISDIR, "cannot read " + name));
   if (static_cast<std::uint64_t>(status.st_size) > max_bytes)
     return fail(Code::kTooLarge, "{} has {} bytes; at most {} are read", name, status.st_size,
@@ -50,7 +45,7 @@ Result<Bytes> read_file(const std::filesystem::path& path, std::uint64_t max_byt
   std::size_t have = 0;
   for (;;) {
     if (have == data.size()) data.resize(data.size() + 4096);  // pipes and files that grow
-    ssize_t got = ::read(file.get(), data.data() + have, data.size() - have);
+    ssize_t got = ::read(fd, data.data() + have, data.size() - have);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return fail(errno_error(errno, "cannot read " + name));
     if (got == 0) break;
@@ -60,6 +55,36 @@ Result<Bytes> read_file(const std::filesystem::path& path, std::uint64_t max_byt
   }
   data.resize(have);
   return data;
+}
+
+}  // namespace
+
+Result<int> open_regular_file(const std::filesystem::path& path) {
+  const std::string name = path.string();
+  // Without O_NONBLOCK a pipe is opened only once somebody writes into it.
+  const int fd = ::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) return fail(errno_error(errno, "cannot open " + name));
+  struct stat status;
+  const int error_number = ::fstat(fd, &status) != 0 ? errno : 0;
+  if (error_number == 0 && S_ISREG(status.st_mode)) return fd;
+  ::close(fd);
+  if (error_number != 0) return fail(errno_error(error_number, "cannot read " + name));
+  return fail(Code::kInvalidInput, "{} is a {}, not a regular file; check the path", name,
+              S_ISDIR(status.st_mode)    ? "directory"
+              : S_ISFIFO(status.st_mode) ? "pipe"
+                                         : "device");
+}
+
+Result<Bytes> read_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
+  const Descriptor file(TRY(open_regular_file(path)));
+  return read_all(file.get(), path.string(), max_bytes);
+}
+
+Result<Bytes> read_file_or_pipe(const std::filesystem::path& path, std::uint64_t max_bytes) {
+  const std::string name = path.string();
+  const Descriptor file(::open(name.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) return fail(errno_error(errno, "cannot open " + name));
+  return read_all(file.get(), name, max_bytes);
 }
 
 Result<bool> file_exists(const std::filesystem::path& path) {

@@ -8,8 +8,17 @@
 
 namespace coffer {
 
-// The whole file, refused above max_bytes. Errors: kNotFound, kUnavailable, kTooLarge.
+// Opens a regular file for reading; the caller closes it. A pipe, a device or a directory is
+// refused at once, also a pipe that nobody writes into. Errors: kNotFound, kUnavailable,
+// kInvalidInput.
+Result<int> open_regular_file(const std::filesystem::path& path);
+
+// The whole of a regular file, refused above max_bytes. Errors: as open_regular_file; kTooLarge.
 Result<Bytes> read_file(const std::filesystem::path& path, std::uint64_t max_bytes);
+
+// The same for what a person may also give as a pipe or a terminal, e.g. <(command): it waits until
+// the other side closes it. Errors: kNotFound, kUnavailable, kTooLarge.
+Result<Bytes> read_file_or_pipe(const std::filesystem::path& path, std::uint64_t max_bytes);
 
 struct WriteOptions {
   unsigned mode = 0644;

@@ -54,6 +54,10 @@ Result<> BlkDirSource::find_files() {
     if (is_block_file_name(name) && !progress_.contains(name))
       progress_[name].file = files_.add(it->path());
   }
+  if (error == std::errc::not_a_directory)
+    return fail(Code::kInvalidInput,
+                "{} is not a directory; give the directory 'blocks' of Bitcoin Core",
+                directory_.string());
   if (error)
     return fail(Code::kUnavailable, "cannot list {}: {}", directory_.string(), error.message());
   if (progress_.empty())
@@ -141,8 +145,8 @@ Result<> BlkDirSource::read_changed(Progress& progress) {
 }
 
 Result<> BlkDirSource::poll() {
-  TRY(read_key());
   TRY(find_files());
+  TRY(read_key());
   for (auto& [name, progress] : progress_) {
     struct stat status;
     // A file that a pruning node removed has nothing new.

@@ -99,7 +99,10 @@ Result<std::vector<ChunkEntry>> parse_chunk_index(ByteView primary, ByteView sec
   const std::vector<std::uint32_t> filled = TRY(parse_primary(primary, state));
   const std::uint64_t known = filled.size() * kSecondaryEntryBytes;
   const bool lags = state == ChunkState::kLast && known < secondary.size();
-  if (known != secondary.size() && !lags)
+  // The entry being written when a node was killed, or when its files were copied, may be lost.
+  const bool cut = state == ChunkState::kLast && secondary.size() < known &&
+                   known - secondary.size() <= kSecondaryEntryBytes;
+  if (known != secondary.size() && !lags && !cut)
     return fail(Code::kCorrupt, "primary at offset {}: it ends at {}, but the secondary at {}",
                 primary.size() < 5 ? 0 : 1 + 4 * ((primary.size() - 1) / 4 - 1), known,
                 secondary.size());

@@ -24,8 +24,9 @@ struct ChunkEntry {
   bool epoch_boundary = false;
 };
 
-// A finished chunk must agree with its index in every byte. The last one may still be written, or
-// have been cut off: a node writes the block first, then secondary, then primary.
+// A finished chunk must agree with its index in every byte. The last one may still be written (a
+// node writes the block first, then secondary, then primary), or have been cut off: the chunk or
+// the primary anywhere, the secondary within or before its last entry.
 enum class ChunkState : std::uint8_t { kFinished, kLast };
 
 // The blocks of a chunk in order. Of the last chunk: those that primary and secondary know and that

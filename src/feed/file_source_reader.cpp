@@ -1,10 +1,10 @@
 #include "feed/file_source_reader.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
 
+#include "base/file.h"
 #include "crypto/sha256.h"
 
 namespace coffer::feed {
@@ -26,9 +26,7 @@ std::string BlockFiles::where(std::uint32_t file, std::uint64_t offset) const {
 Result<int> BlockFiles::open(std::uint32_t file) {
   for (const Open& open : open_)
     if (open.fd >= 0 && open.file == file) return open.fd;
-  const std::string name = files_[file].path.string();
-  const int fd = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return fail(errno_error(errno, "cannot open " + name));
+  const int fd = TRY(open_regular_file(files_[file].path));
   Open& slot = open_[next_slot_++ % kOpenFiles];
   if (slot.fd >= 0) ::close(slot.fd);
   slot = {file, fd};

@@ -1,6 +1,5 @@
 #include "feed/immutable_source.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -84,6 +83,10 @@ fs::path ImmutableSource::file(std::uint32_t number, const char* extension) cons
 Result<> ImmutableSource::look() {
   std::error_code error;
   fs::directory_iterator entries(options_.directory, error);
+  if (error == std::errc::not_a_directory)
+    return fail(Code::kInvalidInput,
+                "{} is not a directory; give the directory \"immutable\" of a node's database",
+                options_.directory.string());
   if (error) return fail(errno_error(error.value(), "cannot open " + options_.directory.string()));
   std::uint64_t count = 0;
   for (; entries != fs::directory_iterator(); entries.increment(error)) {
@@ -116,8 +119,7 @@ Result<ImmutableSource::Chunk> ImmutableSource::load(std::uint32_t number) const
   Chunk chunk;
   chunk.number = number;
   chunk.last = number == last_number_;
-  chunk.fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (chunk.fd < 0) return fail(errno_error(errno, "cannot open " + path.string()));
+  chunk.fd = TRY(open_regular_file(path));
   // A node makes all three files before it writes a block into the first.
   if (chunk.last && TRY(size_of(chunk.fd, path)) == 0) return chunk;
   // In this order, against that of the node's writing, each file covers the one read before.

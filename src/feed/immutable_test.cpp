@@ -1,22 +1,16 @@
 // The immutable database as a source, on real chunks, damaged ones, and all kinds of damage.
 #include "feed/immutable_source.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdio>
 #include <fstream>
 #include <thread>
 
-#include "base/file.h"
 #include "base/random.h"
-#include "base/temp_dir.h"
-#include "base/test_data.h"
 #include "crypto/crc32.h"
+#include "feed/immutable_test_util.h"
 
 namespace coffer::feed {
 namespace {
-
-namespace fs = std::filesystem;
 
 // What a command prints.
 std::string output_of(const std::string& command) {
@@ -67,46 +61,11 @@ std::vector<Expected> chunk_oracle(const fs::path& file) {
   return all;
 }
 
-chain::Network network(const char* name) {
-  return chain::find_network("cardano", name).value();
-}
-
 void copy_chunk(const fs::path& from, const std::string& number, const fs::path& to) {
   for (const char* extension : {".chunk", ".primary", ".secondary"}) {
     fs::copy_file(from / (number + extension), to / (number + extension));
     fs::permissions(to / (number + extension), fs::perms::owner_write, fs::perm_options::add);
   }
-}
-
-struct Walked {
-  std::vector<chain::Point> points;
-  std::vector<std::uint64_t> numbers;
-  std::optional<Error> error;
-};
-
-// From wherever the source stands to its end, each block decoded in full.
-Walked walk(ImmutableSource& source, const chain::Network& net) {
-  Walked walked;
-  chain::Block block;
-  for (;;) {
-    auto step = source.next(0);
-    if (!step) {
-      walked.error = step.error();
-      return walked;
-    }
-    if (!std::holds_alternative<Forward>(*step)) return walked;
-    auto decoded = chain::decode_into(block, net, std::get<Forward>(*step).raw);
-    EXPECT_TRUE(decoded) << decoded.error().message;
-    if (!decoded) return walked;
-    walked.points.push_back(block.point());
-    walked.numbers.push_back(block.number.value);
-  }
-}
-Walked walk_all(const fs::path& directory, const chain::Network& net) {
-  ImmutableSource source({.directory = directory, .network = net});
-  auto met = source.intersect({});
-  if (!met) return {{}, {}, met.error()};
-  return walk(source, net);
 }
 
 TEST(Immutable, TheWholePreviewChainIsWhatTheOracleSays) {
@@ -186,83 +145,6 @@ TEST(Immutable, DamagedChunksAreNamedWithTheOffset) {
   }
 }
 
-// A small chunk that lies in memory: the first blocks of a real one.
-struct SmallChunk {
-  Bytes primary, secondary, chunk;
-  void write(const fs::path& directory, const std::string& number = "00000") const {
-    const WriteOptions quick{.sync = false};
-    ASSERT_TRUE(write_file_atomically(directory / (number + ".chunk"), chunk, quick));
-    ASSERT_TRUE(write_file_atomically(directory / (number + ".primary"), primary, quick));
-    ASSERT_TRUE(write_file_atomically(directory / (number + ".secondary"), secondary, quick));
-  }
-};
-SmallChunk first_blocks(const fs::path& data, std::size_t count) {
-  SmallChunk small{read_file(data / "01285.primary", 1 << 20).value(),
-                   read_file(data / "01285.secondary", 1 << 20).value(),
-                   read_file(data / "01285.chunk", 1 << 24).value()};
-  small.chunk.resize(load_be64(small.secondary.data() + count * kSecondaryEntryBytes));
-  small.secondary.resize(count * kSecondaryEntryBytes);
-  std::size_t end = 5;
-  while (load_be32(small.primary.data() + end - 4) < small.secondary.size()) end += 4;
-  small.primary.resize(end);
-  return small;
-}
-
-// Blocks of the original, from its start, without a gap.
-bool is_prefix(const Walked& part, const Walked& whole) {
-  return part.points.size() <= whole.points.size() &&
-         std::equal(part.points.begin(), part.points.end(), whole.points.begin());
-}
-
-TEST(Immutable, ACutOffLastChunkIsTheTip) {
-  COFFER_REQUIRE_DATA_OR_SKIP(data, "cardano/pallas");
-  const SmallChunk whole = first_blocks(data, 12);
-  const chain::Network net = network("preprod");
-  TempDir dir;
-  whole.write(dir.path());
-  const Walked all = walk_all(dir.path(), net);
-  ASSERT_EQ(all.points.size(), 12u);
-  const std::uint64_t seed = random_seed();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Rng rng(seed);
-  for (int i = 0; i < 200; ++i) {
-    SmallChunk cut = whole;
-    cut.chunk.resize(rng.below(cut.chunk.size()));
-    std::size_t held = 0;  // blocks that are whole
-    for (std::size_t next = 1; next <= 12; ++next) {
-      const std::uint64_t end =
-          next == 12 ? whole.chunk.size() : load_be64(whole.secondary.data() + 56 * next);
-      if (end <= cut.chunk.size()) held = next;
-    }
-    TempDir one;
-    cut.write(one.path());
-    const Walked part = walk_all(one.path(), net);
-    ASSERT_FALSE(part.error) << part.error->message;
-    ASSERT_EQ(part.points.size(), held) << "cut at " << cut.chunk.size();
-    ASSERT_TRUE(is_prefix(part, all));
-    // The same damage below another chunk is an error.
-    SmallChunk{{1, 0, 0, 0, 0}, {}, {}}.write(one.path(), "00001");
-    const Walked inner = walk_all(one.path(), net);
-    ASSERT_TRUE(inner.error) << "cut at " << cut.chunk.size();
-    ASSERT_EQ(inner.error->code, Code::kCorrupt);
-    ASSERT_NE(inner.error->message.find("00000.chunk"), std::string::npos) << inner.error->message;
-  }
-  for (int i = 0; i < 200; ++i) {  // the indexes cut off, as if the node had just written a block
-    SmallChunk cut = whole;
-    Bytes& index = i % 2 == 0 ? cut.primary : cut.secondary;
-    index.resize(rng.below(index.size()));
-    cut.write(dir.path());
-    const Walked part = walk_all(dir.path(), net);
-    ASSERT_TRUE(is_prefix(part, all));
-    if (part.error) {
-      ASSERT_EQ(part.error->code, Code::kCorrupt);
-    }
-    if (i % 2 == 0) {
-      ASSERT_FALSE(part.error) << part.error->message;
-    }
-  }
-}
-
 TEST(Immutable, NoFlippedByteOfAnIndexGivesAWrongBlock) {
   COFFER_REQUIRE_DATA_OR_SKIP(data, "cardano/pallas");
   const SmallChunk whole = first_blocks(data, 5);
@@ -310,38 +192,6 @@ TEST(Immutable, AFlippedByteOfABlockIsFound) {
     ASSERT_EQ(part.error->code, Code::kCorrupt);
     ASSERT_NE(part.error->message.find("00000.chunk at offset"), std::string::npos);
   }
-}
-
-TEST(Immutable, GrowthIsFollowedInTheOrderOfTheNodesWriting) {
-  COFFER_REQUIRE_DATA_OR_SKIP(data, "cardano/pallas");
-  const SmallChunk before = first_blocks(data, 3), after = first_blocks(data, 5);
-  const chain::Network net = network("preprod");
-  TempDir dir;
-  before.write(dir.path());
-  ImmutableSource source(
-      {.directory = dir.path(), .network = net, .follow = true, .look_every_ms = 1});
-  ASSERT_TRUE(source.intersect({}));
-  EXPECT_EQ(walk(source, net).points.size(), 3u);
-  const auto put = [&](const char* name, ByteView bytes) {
-    std::ofstream(dir.path() / name, std::ios::binary) << as_text(bytes);
-  };
-  // Half a block, then all of it; its entry; its place.
-  put("00000.chunk", ByteView(after.chunk).first(before.chunk.size() + 100));
-  EXPECT_TRUE(std::holds_alternative<Idle>(source.next(5).value()));
-  put("00000.chunk", after.chunk);
-  put("00000.secondary", ByteView(after.secondary).first(3 * 56 + 20));
-  EXPECT_TRUE(std::holds_alternative<Idle>(source.next(5).value()));
-  put("00000.secondary", after.secondary);
-  EXPECT_TRUE(std::holds_alternative<Idle>(source.next(5).value()));
-  put("00000.primary", after.primary);
-  EXPECT_EQ(walk(source, net).points.size(), 2u);
-  SmallChunk{{1, 0, 0, 0, 0}, {}, {}}.write(dir.path(), "00001");
-  EXPECT_TRUE(std::holds_alternative<Idle>(source.next(5).value()));
-  std::thread stopper([&] { source.interrupt(); });
-  const auto stopped = source.next(60'000);
-  stopper.join();
-  ASSERT_FALSE(stopped);
-  EXPECT_EQ(stopped.error().code, Code::kCancelled);
 }
 
 // As a node would index a chunk that holds this block alone.

@@ -5,25 +5,13 @@
 #include <memory>
 #include <optional>
 
-#include "chain/block.h"
+#include "feed/rpc_answer.h"
 #include "feed/rpc_endpoint.h"
 
 namespace coffer::feed {
 
-struct RpcTip {
-  std::uint64_t height = 0;
-  Hash256 hash{};
-  friend bool operator==(const RpcTip&, const RpcTip&) = default;
-};
-
 // True if the bytes begin with the header of that hash and are not too many for a block.
 bool is_block(ByteView raw, const Hash256& hash);
-
-// What a node publishes by ZMQ, and where, as it says itself.
-struct ZmqOffer {
-  std::string topic;  // "sequence", "hashblock", …
-  std::string address;
-};
 
 // Not thread-safe, but for cancel(). Errors of every call: kUnavailable (retryable: no connection,
 // node starting up, answer cut), kUnauthorized (retryable with a cookie, which the node may be

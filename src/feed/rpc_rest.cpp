@@ -1,9 +1,9 @@
 #include "feed/rpc_rest.h"
 
-#include <boost/json.hpp>
 #include <mutex>
 
 #include "base/limits.h"
+#include "feed/json_text.h"
 #include "http/client.h"
 
 namespace coffer::feed {
@@ -48,8 +48,8 @@ void RestClient::cancel() {
 
 bool RestClient::offers() {
   const auto body = impl_->get("/rest/chaininfo.json");
-  boost::system::error_code error;
-  const bool offered = body && boost::json::parse(*body, error).is_object() && !error;
+  const auto document = body ? JsonText::parse(*body) : std::nullopt;
+  const bool offered = document && document->is_object();
   impl_->blocks = impl_->heights = offered;
   return offered;
 }

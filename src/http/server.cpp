@@ -39,8 +39,8 @@ Result<tcp::endpoint> parse_listen(const std::string& listen) {
 }
 
 Result<TlsContext> load_tls(const TlsFiles& files) {
-  Bytes cert = TRY_IN("TLS certificate", read_file(files.cert, kMaxPemBytes));
-  Bytes key = TRY_IN("TLS key", read_file(files.key, kMaxPemBytes));
+  Bytes cert = TRY_IN("TLS certificate", read_file_or_pipe(files.cert, kMaxPemBytes));
+  Bytes key = TRY_IN("TLS key", read_file_or_pipe(files.key, kMaxPemBytes));
   auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
   error_code error;
   context->set_options(asio::ssl::context::default_workarounds |
