@@ -96,6 +96,35 @@ TEST_P(Cost, W9_TenTimesTheHistoryCostsWritesAtMostATenthMore) {
   expect_a_tenth_at_most(cost);
 }
 
+// Those that wait for a block have one position, and so have those that became invalid at one tip.
+TEST_P(Cost, E11_APageAmongManyOfOnePositionCostsAsTheFirst) {
+  for (const TxStatus status : {TxStatus::kFailed, TxStatus::kPublished}) {
+    SCOPED_TRACE(to_string(status));
+    (void)make_world(10, 10);
+    std::vector<BulkTx> many;
+    for (int i = 0; i < 3'000; ++i) many.push_back({incoming(1), status});
+    ok(BulkLoad(*engine_, alice_).run(many));
+    for (const std::optional<bool> confirmed : {std::optional<bool>(), std::optional(false)}) {
+      HistoryQuery query;
+      query.confirmed = confirmed;
+      std::int64_t second = 0, last = 0;
+      for (int page = 1; page < 30; ++page) {
+        std::string cursor;
+        const std::int64_t cost = work([&] {
+          const auto found = store().history(alice_, query);
+          ok(found);
+          EXPECT_EQ(found->items.size(), 100u);
+          cursor = found->cursor;
+        });
+        if (page == 2) second = cost;
+        last = cost;
+        query.page.cursor = cursor;
+      }
+      EXPECT_LE(last, second + second / 4);
+    }
+  }
+}
+
 // A line of the summary that is changed once a coin costs PostgreSQL the square of the coins.
 TEST_P(Cost, W11_ARollbackCostsEachCoinTheSame) {
   const auto changed_lines = [&] {

@@ -60,6 +60,20 @@ std::vector<T> all_pages(Ask ask) {
   return all;
 }
 
+// Lists by age, as they came.
+template <typename List, typename Text>
+std::string sequence(std::string_view what, const List& list, Text text) {
+  std::string line(what);
+  for (const auto& item : list) line += " " + text(item);
+  return line + "\n";
+}
+std::string coin_name(const chain::Outpoint& outpoint) {
+  return fmt::format("{}#{}", brief(outpoint.tx), outpoint.index);
+}
+bool by_age(CoinOrder order) {
+  return order == CoinOrder::kOldest || order == CoinOrder::kNewest;
+}
+
 // The unspent ones come first.
 const std::vector<CoinState> kAllStates = {
     CoinState::kConfirmed, CoinState::kUnconfirmed, CoinState::kImmature, CoinState::kPending,
@@ -94,6 +108,12 @@ std::string dump(const ModelWallet& wallet, const DumpOptions& options) {
   }
   for (const auto& [replaced, replacement] : wallet.edges)
     edges.push_back(fmt::format("edge {} {}\n", brief(replaced), brief(replacement)));
+  std::vector<Hash256> history = wallet.by_age();
+  std::ranges::reverse(history);
+  text += sequence("history", history, brief);
+  std::vector<chain::Outpoint> ages = wallet.coins_by_age();
+  if (options.order == CoinOrder::kNewest) std::ranges::reverse(ages);
+  if (by_age(options.order)) text += sequence("coins", ages, coin_name);
   return text + joined(txs) + joined(coins) + joined(edges) + joined(leases);
 }
 
@@ -162,11 +182,13 @@ std::string dump(Store& store, WalletId wallet, const DumpOptions& options) {
   add_balance({});
   if (options.script) add_balance({.script = options.script});
   std::vector<std::string> txs, coins, edges, leases;
-  for (const HistoryEntry& entry : all_pages<HistoryEntry>([&](const std::string& cursor) {
-         HistoryQuery query;
-         query.page = {options.page, cursor};
-         return store.history(wallet, query);
-       })) {
+  const auto history = all_pages<HistoryEntry>([&](const std::string& cursor) {
+    HistoryQuery query;
+    query.page = {options.page, cursor};
+    return store.history(wallet, query);
+  });
+  text += sequence("history", history, [](const HistoryEntry& entry) { return brief(entry.tx); });
+  for (const HistoryEntry& entry : history) {
     txs.push_back(TxLine{entry.tx, entry.status, entry.height, entry.reason,
                          entry.in_mempool && options.mempool, entry.pruned, entry.received,
                          entry.sent}
@@ -178,14 +200,17 @@ std::string dump(Store& store, WalletId wallet, const DumpOptions& options) {
     CoinQuery query;
     query.states = std::move(states);
     query.order = order;
-    for (const Coin& coin : all_pages<Coin>([&](const std::string& cursor) {
-           query.page = {options.page, cursor};
-           return store.coins(wallet, query);
-         }))
+    const auto list = all_pages<Coin>([&](const std::string& cursor) {
+      query.page = {options.page, cursor};
+      return store.coins(wallet, query);
+    });
+    for (const Coin& coin : list)
       coins.push_back(
           coin_line(coin.outpoint, coin.amount.value, coin.state, coin.spent_by, coin.lease));
+    if (by_age(options.order))
+      text += sequence("coins", list, [](const Coin& coin) { return coin_name(coin.outpoint); });
   };
-  if (options.order == CoinOrder::kOldest || options.order == CoinOrder::kNewest) {
+  if (by_age(options.order)) {
     add_coins(kAllStates, options.order);
   } else {
     add_coins({kAllStates.begin(), kAllStates.begin() + 4}, options.order);

@@ -41,6 +41,17 @@ class WalletFixture : public sql::test::EngineTest {
     shop_ = store_->find("shop").value().id;
   }
 
+  // Newest first: heights, or what became of those in no block.
+  std::string history() {
+    const auto page = store_->history(shop_, {});
+    EXPECT_TRUE(page) << page.error().message;
+    std::string lines;
+    for (const HistoryEntry& entry : page->items)
+      lines += entry.height ? std::to_string(*entry.height) + " "
+                            : fmt::format("{} ", to_string(entry.status));
+    return lines;
+  }
+
   std::unique_ptr<Store> store_;
   WalletId shop_;
 };
@@ -96,6 +107,16 @@ TEST_P(WalletFixture, Version4) {
   const auto fixed = connection->value<std::int64_t>("SELECT fixed_height FROM pruned_summary");
   ASSERT_TRUE(fixed) << fixed.error().message;
   EXPECT_EQ(fixed->value_or(0), 104);
+  // Its blocks have no times: the invalid ones stand above what the wallet had met before them.
+  EXPECT_EQ(history(), "published 105 failed replaced 102 101 100 ");
+}
+
+TEST_P(WalletFixture, Version5) {
+  ASSERT_NO_FATAL_FAILURE(open("v5", 8));
+  EXPECT_EQ(history(), "published 105 failed replaced 102 101 100 99 ");
+  const auto coins = store_->coins(shop_, {});
+  ASSERT_TRUE(coins) << coins.error().message;
+  EXPECT_EQ(coins->items.front().height, 99u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, WalletFixture,

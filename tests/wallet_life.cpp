@@ -51,12 +51,18 @@ void Life::connect(const std::vector<MadeTx>& txs, std::uint64_t behind) {
   const Hash256 prev = chain_.empty() ? Hash256{} : chain_.back().block->hash;
   chain_.push_back({make_block(network(), prev, height, txs, ++nonce_), txs});
   did_ = fmt::format("block {} with {} transactions", height, txs.size());
-  for (ModelWallet& model : models_) {
-    model.tip = static_cast<std::int64_t>(height);
-    for (const MadeTx& tx : txs) model.connect(tx, height);
-  }
+  connect_models();
   const bus::BlockApplied event{Ordinal(height), chain_.back().block, behind > 0, behind};
   feed([&](Feed& feed) { return feed.on_block(event); });
+}
+
+void Life::connect_models() {
+  const ChainBlock& newest = chain_.back();
+  for (ModelWallet& model : models_) {
+    model.tip = static_cast<std::int64_t>(chain_.size()) - 1;
+    for (std::size_t i = 0; i < newest.txs.size(); ++i)
+      model.connect(newest.txs[i], newest.where(i));
+  }
 }
 
 void Life::grow() {
@@ -106,13 +112,12 @@ void Life::record_in_block() {
   if (found == in.end() && (tx.coinbase || !rng_.one_in(2))) return;
   const std::size_t wallet = rng_.below(kWallets);
   RecordOptions options;
-  const bool is_first_ours = !in.empty() && in.front().coinbase;
-  options.block =
-      BlockRef{height, chain_[height].block->hash, 0,
-               static_cast<std::uint32_t>(found - in.begin() + (is_first_ours ? 0 : 1))};
+  ModelWallet::Where where = chain_[height].where(static_cast<std::size_t>(found - in.begin()));
+  if (!tx.coinbase && rng_.one_in(3)) ++where.place;  // nor do they count well
+  options.block = BlockRef{height, chain_[height].block->hash, 0, where.place};
   did_ = fmt::format("recorded in {}block {}: {}", found == in.end() ? "the wrong " : "its ",
                      height, to_hex(tx.id.view().first(6)));
-  expect_same(wallet, models_[wallet].record_confirmed(tx, height),
+  expect_same(wallet, models_[wallet].record_confirmed(tx, where),
               [&](Store& store, WalletId id) { return store.record(id, tx.raw, options); });
 }
 
@@ -128,10 +133,11 @@ void Life::rescan_block() {
   if (heights.empty()) return;
   const std::uint64_t height = heights[rng_.below(heights.size())];
   did_ = fmt::format("block {} once more for wallet {}", height, wallet);
-  for (const MadeTx& tx : chain_[height].txs) {
+  for (std::size_t i = 0; i < chain_[height].txs.size(); ++i) {
+    const MadeTx& tx = chain_[height].txs[i];
     const bool was_pruned = model.pruned.contains(tx.id);
     const std::size_t coins = model.all_coins().size(), spends = model.stub_spends.size();
-    model.connect(tx, height);
+    model.connect(tx, chain_[height].where(i));
     if (!was_pruned) continue;
     found_coins_ += model.all_coins().size() - coins;
     found_spends_ += model.stub_spends.size() - spends;

@@ -318,6 +318,7 @@ class Life {
   std::vector<MadeTx> minable();
   void mine();
   void connect(const std::vector<MadeTx>& txs, std::uint64_t behind);
+  void connect_models();  // to the newest block of the chain
   void grow();
   void reorganise();
   bus::Position position(std::uint64_t height) const;
@@ -348,6 +349,11 @@ class Life {
   struct ChainBlock {
     std::shared_ptr<const chain::Block> block;
     std::vector<MadeTx> txs;
+    // In the block itself, which has a coinbase of nobody if these have none.
+    ModelWallet::Where where(std::size_t tx) const {
+      const bool is_first_ours = !txs.empty() && txs.front().coinbase;
+      return {block->number.value, static_cast<std::uint32_t>(tx + (is_first_ours ? 0 : 1))};
+    }
   };
 
   const bool looks_back_;

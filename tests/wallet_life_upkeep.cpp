@@ -110,10 +110,7 @@ void Life::crash() {
   if (chain_.empty()) return;
   if (holds_back) {
     did_ = "crashed with a block that was not committed";
-    for (ModelWallet& model : models_) {
-      model.tip = static_cast<std::int64_t>(chain_.size()) - 1;
-      for (const MadeTx& tx : chain_.back().txs) model.connect(tx, chain_.size() - 1);
-    }
+    connect_models();
   }
   // What was applied is delivered again and changes nothing; what was not comes now.
   const bus::BlockApplied event{Ordinal(chain_.size() - 1), chain_.back().block, false, 0};

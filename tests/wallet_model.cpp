@@ -134,6 +134,7 @@ ModelWallet::Entry& ModelWallet::add(const MadeTx& tx, TxStatus status) {
   entry.order = next_order++;
   entry.status = status;
   entry.changed_at = now;
+  entry.received_height = tip;
   for (std::size_t i = 0; i < tx.inputs.size(); ++i) {
     entry.input_rows.insert(i);
     if (has_coin(tx.inputs[i])) entry.amounts[i] = amount(tx.inputs[i]);
@@ -279,13 +280,16 @@ ModelWallet::Answer ModelWallet::record_published(const MadeTx& tx, bool in_memp
   return {};
 }
 
-bool ModelWallet::confirm(const MadeTx& tx, std::uint64_t height, bool told) {
-  Entry& entry = txs.contains(tx.id) ? txs.at(tx.id) : add(tx, TxStatus::kPublished);
+bool ModelWallet::confirm(const MadeTx& tx, Where where, bool told) {
+  const bool is_new = !txs.contains(tx.id);
+  Entry& entry = is_new ? add(tx, TxStatus::kPublished) : txs.at(tx.id);
+  if (is_new) entry.received_height = static_cast<std::int64_t>(where.height);
   entry.status = TxStatus::kPublished;
   entry.reason.clear();
   entry.changed_at = now;
   entry.in_mempool = false;
-  entry.height = height;
+  entry.height = where.height;
+  entry.place = where.place;
   entry.told = told;
   std::vector<Loser> losers;
   for (const Hash256& other : conflicts(tx))
@@ -295,30 +299,31 @@ bool ModelWallet::confirm(const MadeTx& tx, std::uint64_t height, bool told) {
   return true;
 }
 
-void ModelWallet::connect(const MadeTx& tx, std::uint64_t height) {
+void ModelWallet::connect(const MadeTx& tx, Where where) {
   if (!concerns(tx)) return;
   const auto known = txs.find(tx.id);
-  if (pruned.contains(tx.id)) return look_again(tx, height);
-  if (known != txs.end() && known->second.height == height) {
+  if (pruned.contains(tx.id)) return look_again(tx, where);
+  if (known != txs.end() && known->second.height == where.height) {
     known->second.told = false;
+    known->second.place = where.place;
     return add_coins(known->second);
   }
-  (void)confirm(tx, height, false);
+  (void)confirm(tx, where, false);
   if (!pending_parent(tx)) return;
   const ModelWallet before = *this;
   if (publish_ancestors(tx)) *this = before;
 }
 
-ModelWallet::Answer ModelWallet::record_confirmed(const MadeTx& tx, std::uint64_t height) {
+ModelWallet::Answer ModelWallet::record_confirmed(const MadeTx& tx, Where where) {
   if (!concerns(tx)) return Code::kInvalidInput;
   const auto known = txs.find(tx.id);
   if (const auto gone = pruned.find(tx.id); gone != pruned.end()) {
-    if (gone->second.height != height) return Code::kConflict;
-    look_again(tx, height);
+    if (gone->second.height != where.height) return Code::kConflict;
+    look_again(tx, where);
     return {};
   }
   if (known != txs.end() && known->second.height) {
-    if (*known->second.height != height) return Code::kConflict;
+    if (*known->second.height != where.height) return Code::kConflict;
     add_coins(known->second);
     return {};
   }
@@ -331,7 +336,7 @@ ModelWallet::Answer ModelWallet::record_confirmed(const MadeTx& tx, std::uint64_
   const bool invalid = has_invalid_parent(tx) || pending_parent(tx).has_value();
   *this = before;
   if (invalid) return Code::kConflict;
-  if (confirm(tx, height, true)) return {};
+  if (confirm(tx, where, true)) return {};
   *this = before;
   return Code::kConflict;
 }

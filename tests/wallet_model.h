@@ -17,6 +17,8 @@ class ModelWallet {
     std::uint64_t order = 0;  // in which the wallet met it
     TxStatus status = TxStatus::kPending;
     std::optional<std::uint64_t> height;
+    std::uint32_t place = 0;           // in its block
+    std::int64_t received_height = 0;  // the tip when the wallet met it, or its block
     std::string reason;
     bool in_mempool = false;
     bool stub = false;
@@ -56,8 +58,13 @@ class ModelWallet {
   using Answer = std::optional<Code>;
   Answer record_pending(const MadeTx& tx, bool bump, const std::optional<LockId>& lock, bool force);
   Answer record_published(const MadeTx& tx, bool in_mempool);
-  Answer record_confirmed(const MadeTx& tx, std::uint64_t height);
-  void connect(const MadeTx& tx, std::uint64_t height);
+  // Where a transaction is: in which block, and there at which place.
+  struct Where {
+    std::uint64_t height = 0;
+    std::uint32_t place = 0;
+  };
+  Answer record_confirmed(const MadeTx& tx, Where where);
+  void connect(const MadeTx& tx, Where where);
   void disconnect_above(std::int64_t height);
   void drop(const Hash256& id);
   Answer publish(const Hash256& id);
@@ -82,6 +89,11 @@ class ModelWallet {
   std::optional<Hash256> spender(const chain::Outpoint& outpoint) const;
   std::optional<Lease> active_lease(const chain::Outpoint& outpoint) const;
   std::vector<chain::Outpoint> all_coins() const;
+  // By age, the oldest first: in blocks by the chain, then what waits for one. What became invalid
+  // stands after the block that was the tip when the wallet met it.
+  bool is_older(const Hash256& a, const Hash256& b) const;
+  std::vector<Hash256> by_age() const;
+  std::vector<chain::Outpoint> coins_by_age() const;
   Balance balance() const;
 
  private:
@@ -106,9 +118,9 @@ class ModelWallet {
   // False: the winner is among the descendants.
   bool invalidate(const std::vector<Loser>& losers, const std::optional<Hash256>& winner);
   Answer publish_entry(Hash256 id, bool is_new, bool from_network);
-  bool confirm(const MadeTx& tx, std::uint64_t height, bool told);
+  bool confirm(const MadeTx& tx, Where where, bool told);
   // It was pruned: only what has become the wallet's since is new.
-  void look_again(const MadeTx& tx, std::uint64_t height);
+  void look_again(const MadeTx& tx, Where where);
 };
 
 }  // namespace coffer::wallet::test

@@ -16,6 +16,34 @@ std::vector<chain::Outpoint> ModelWallet::all_coins() const {
   return list;
 }
 
+bool ModelWallet::is_older(const Hash256& a, const Hash256& b) const {
+  const Entry &left = txs.at(a), &right = txs.at(b);
+  const auto waits = [](const Entry& e) { return is_active(e.status) && !e.height; };
+  if (waits(left) != waits(right)) return waits(right);
+  if (waits(left)) return left.order < right.order;
+  const auto height = [](const Entry& e) {
+    return e.height ? static_cast<std::int64_t>(*e.height) : e.received_height;
+  };
+  if (height(left) != height(right)) return height(left) < height(right);
+  if (left.height.has_value() != right.height.has_value()) return left.height.has_value();
+  if (left.height && left.place != right.place) return left.place < right.place;
+  return left.order < right.order;
+}
+
+std::vector<Hash256> ModelWallet::by_age() const {
+  std::vector<Hash256> list;
+  for (const auto& [id, entry] : txs) list.push_back(id);
+  std::ranges::sort(list, [&](const Hash256& a, const Hash256& b) { return is_older(a, b); });
+  return list;
+}
+
+std::vector<chain::Outpoint> ModelWallet::coins_by_age() const {
+  std::vector<chain::Outpoint> list;
+  for (const Hash256& id : by_age())
+    for (const std::uint32_t index : txs.at(id).coins) list.push_back({id, index});
+  return list;
+}
+
 Balance ModelWallet::balance() const {
   Balance b;
   b.tip_height = tip;
@@ -121,7 +149,7 @@ void ModelWallet::clean_leases() {
   std::erase_if(leases, [&](const auto& lease) { return lease.second.expires_at_ms <= now; });
 }
 
-void ModelWallet::look_again(const MadeTx& tx, std::uint64_t height) {
+void ModelWallet::look_again(const MadeTx& tx, Where where) {
   std::vector<chain::Outpoint> spends;
   for (const chain::Outpoint& input : tx.inputs)
     if (has_coin(input) && !stub_spends.contains(input)) spends.push_back(input);
@@ -132,7 +160,9 @@ void ModelWallet::look_again(const MadeTx& tx, std::uint64_t height) {
   if (spends.empty() && !pays) return;
   if (!txs.contains(tx.id)) {
     Entry& made = add(tx, TxStatus::kPublished);
-    made.height = height;
+    made.height = where.height;
+    made.place = where.place;
+    made.received_height = static_cast<std::int64_t>(where.height);
     made.stub = true;
     made.input_rows.clear();
     made.amounts.clear();

@@ -117,6 +117,11 @@ class Plans : public CostStory {
     const std::string& line = lines[at];
     if (line == "SCAN u" && (lines[0] == "CO-ROUTINE u" || lines[0] == "MATERIALIZE u"))
       return false;
+    // The history is put together of pages, each of which is a subquery with a limit.
+    if (line == "SCAN t" && (lines[0] == "CO-ROUTINE t" || lines[0] == "MATERIALIZE t"))
+      return false;
+    if (line == "SCAN b" || line == "SCAN u0" || line == "SCAN u1" || line == "SCAN u2")
+      return std::find(lines.begin(), lines.end(), "CO-ROUTINE " + line.substr(5)) == lines.end();
     if (line.starts_with("SCAN "))
       return line != "SCAN CONSTANT ROW" && line != "SCAN d" && line != "SCAN y" &&
              line != "SCAN sync_state" && line != "SCAN pruned_summary";

@@ -213,6 +213,10 @@ TEST_P(Verify, ACoinHasTheAccountOfItsAddress) {
 TEST_P(Verify, ACoinHasAnAddress) {
   finds_after("UPDATE utxos SET address_id = 999999999", "a coin has the account of its address");
 }
+TEST_P(Verify, ACoinStandsWhereItsTransactionDoes) {
+  finds_after("UPDATE utxos SET chain_position = chain_position - 1",
+              "a coin stands in the chain where its transaction does");
+}
 TEST_P(Verify, EveryCoinIsInTheSummary) {
   finds_after("UPDATE balance_summary SET amount = amount + 1 WHERE address_id <> 0",
               "every coin that counts is in the summary");
@@ -275,7 +279,7 @@ TEST_P(Verify, CoinsAreThoseOfTheBytes) {
 TEST_P(Verify, SaysEveryRuleThatItChecks) {
   std::vector<std::string> said;
   ok(store().verify([&](std::string_view what) { said.emplace_back(what); }));
-  EXPECT_EQ(said.size(), 26u) << "a new rule needs a test above";
+  EXPECT_EQ(said.size(), 27u) << "a new rule needs a test above";
 }
 
 TEST_P(Verify, CountsWhatItLookedAt) {

@@ -8,6 +8,7 @@ namespace {
 // Deeper reorgs are found by meeting the source anew, from the reader's own list of points.
 constexpr std::size_t kMaxServed = 10'000;
 constexpr int kRestProbeMs = 5'000;
+constexpr std::size_t kMaxWrongPerPoll = 50;  // of the mempool; then it waits for the next
 
 Hash256 prev_of(ByteView raw) {
   return Hash256::from(raw.data() + 4);
@@ -58,6 +59,7 @@ Result<chain::Point> RpcSource::intersect(std::span<const chain::Point> points) 
   first_height_ = 0;
   next_poll_steady_ms_ = 0;
   next_mempool_steady_ms_ = 0;
+  wrong_tx_logged_ = false;
   TRY(check_network());
   TRY(learn_offers());
   const RpcTip tip = TRY(client_.tip());
@@ -181,7 +183,7 @@ Result<> RpcSource::poll_mempool() {
     if (gone) ready_.push_back(Dropped{*it});
     it = gone ? known_.erase(it) : std::next(it);
   }
-  std::size_t seen = 0;
+  std::size_t seen = 0, wrong = 0;
   for (const Hash256& id : ids) {
     if (known_.size() >= options_.max_mempool) break;
     if (known_.contains(id)) continue;
@@ -191,12 +193,16 @@ Result<> RpcSource::poll_mempool() {
     }
     auto raw = TRY(client_.transaction(id));
     if (!raw) continue;  // gone already
+    if (!is_answer(id, *raw)) {
+      if (++wrong == kMaxWrongPerPoll) break;
+      continue;
+    }
     known_.insert(id);
     before_.erase(id);
     ready_.push_back(Seen{std::move(*raw)});
     ++seen;
   }
-  next_mempool_steady_ms_ = clock_.steady_ms() + options_.mempool_poll_ms;
+  if (wrong == 0) next_mempool_steady_ms_ = clock_.steady_ms() + options_.mempool_poll_ms;
   return {};
 }
 

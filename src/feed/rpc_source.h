@@ -54,6 +54,9 @@ class RpcSource final : public Source {
   void listen(std::vector<ZmqTopic> topics);
   Result<> hear(const ZmqNotice& notice);
   Result<> hear_added(const Hash256& id);
+  // Whether these bytes are the transaction that was asked for. If not, that is logged, once a
+  // connection; the id stays unknown, so the next poll of the mempool asks again.
+  bool is_answer(const Hash256& id, ByteView raw);
   bool has_served(const Hash256& hash) const;
   std::uint64_t next_height() const { return first_height_ + served_.size(); }
   Result<std::optional<Step>> take_fetched(int timeout_ms);
@@ -78,6 +81,7 @@ class RpcSource final : public Source {
   std::uint64_t first_height_ = 0;  // of served_.front()
   std::unique_ptr<RpcFetch> fetch_;
   std::deque<Step> ready_;                         // mempool news
+  bool wrong_tx_logged_ = false;                   // since it was met
   std::unordered_set<Hash256, HashOfHash> known_;  // mempool transactions told and not gone
   // Those of before it was met again: told anew, or else gone.
   std::unordered_set<Hash256, HashOfHash> before_;

@@ -1,5 +1,6 @@
 // The part of RpcSource that hears what a node offers and publishes.
 #include "base/log.h"
+#include "chain/decode.h"
 #include "feed/rpc_source.h"
 
 namespace coffer::feed {
@@ -75,10 +76,26 @@ Result<> RpcSource::hear_added(const Hash256& id) {
   // One that is in a block by now has been served with it, or will be.
   auto raw = TRY(client_.unmined(id));
   if (!raw) return {};
+  if (!is_answer(id, *raw)) {
+    next_mempool_steady_ms_ = 0;
+    return {};
+  }
   known_.insert(id);
   before_.erase(id);
   ready_.push_back(Seen{std::move(*raw)});
   return {};
+}
+
+bool RpcSource::is_answer(const Hash256& id, ByteView raw) {
+  chain::Block tx;
+  const Result<> decoded = chain::decode_tx_into(tx, network_, raw);
+  if (decoded && tx.txs.front().id == id) return true;
+  if (!wrong_tx_logged_)
+    log::warn("the node answers with other bytes than the transaction asked for; asking again",
+              {{"tx", chain::display(network_.family, id)},
+               {"problem", decoded ? "the bytes have another id" : decoded.error().message}});
+  wrong_tx_logged_ = true;
+  return false;
 }
 
 }  // namespace coffer::feed

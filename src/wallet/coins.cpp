@@ -1,5 +1,6 @@
 // Lists of coins. Unspent ones come from partial indexes, so spent history costs nothing; a page
 // looks at a bounded number of rows (E11) and may be short then, with a cursor to go on.
+#include <array>
 #include <map>
 
 #include "wallet/addresses_impl.h"
@@ -14,7 +15,7 @@ constexpr std::size_t kMaxExamined = 10'000;
 constexpr std::string_view kColumns =
     "u.id, t.tx_hash, u.output_index, u.amount, t.status, u.account_id, u.address_id,"
     " d.script_pub_key, t.block_height, t.is_coinbase, s.tx_hash, s.status, l.external_lock_id,"
-    " l.expires_at, y.tip_height, y.mature_height";
+    " l.expires_at, y.tip_height, y.mature_height, u.chain_position, u.tx_id";
 // What a coin u is asked for besides. Its transaction and address are always there; LEFT tells that
 // to PostgreSQL, which otherwise expects few rows and walks through the wallet for each.
 constexpr std::string_view kMore =
@@ -28,6 +29,7 @@ constexpr std::string_view kMore =
 struct Read {
   Coin coin;
   std::uint64_t account_id = 0;
+  std::int64_t chain_position = 0, tx_id = 0;
 };
 
 // As the view coin_states has it, but without a look at the coin for each line of a page.
@@ -65,6 +67,8 @@ Result<Read> read_coin(const sql::Rows& rows) {
   const std::int64_t tip = TRY(rows.get<std::int64_t>(14));
   const std::int64_t mature = TRY(rows.get<std::int64_t>(15));
   coin.state = state_of(made, spent, coin, mature);
+  read.chain_position = TRY(rows.get<std::int64_t>(16));
+  read.tx_id = TRY(rows.get<std::int64_t>(17));
   if (coin.height && static_cast<std::int64_t>(*coin.height) <= tip)
     coin.confirmations = static_cast<std::uint64_t>(tip) - *coin.height + 1;
   return read;
@@ -121,44 +125,64 @@ bool descends(CoinOrder order) {
   return order == CoinOrder::kLargest || order == CoinOrder::kNewest;
 }
 
-// A cursor: the order, then amount and id of the last coin that was looked at.
-struct After {
-  std::uint64_t amount = 0, id = 0;
-};
-std::string make_cursor(CoinOrder order, const After& after) {
-  return fmt::format("{}.{}.{}", static_cast<int>(order), after.amount, after.id);
+// By what a list goes: the amount and the id, or the place of the transaction in the chain, its id
+// (of those that wait for a block, and where persons named one place for several) and the output.
+using Key = std::array<std::int64_t, 3>;
+Key key_of(CoinOrder order, const Read& read) {
+  const auto whole = [](std::uint64_t number) { return static_cast<std::int64_t>(number); };
+  if (by_amount(order)) return {whole(read.coin.amount.value), whole(read.coin.id), 0};
+  return {read.chain_position, read.tx_id, whole(read.coin.outpoint.index)};
 }
-Result<After> parse_cursor(CoinOrder order, std::string_view text) {
-  const std::size_t dot = text.find('.', 2);
-  if (text.size() < 5 || text[1] != '.' || dot == std::string_view::npos ||
-      text[0] != '0' + static_cast<int>(order))
+std::size_t parts_of_key(CoinOrder order) {
+  return by_amount(order) ? 2 : 3;
+}
+
+// A cursor: the order, then the key of the last coin that was looked at.
+std::string make_cursor(CoinOrder order, const Key& after) {
+  std::string text = std::to_string(static_cast<int>(order));
+  for (std::size_t i = 0; i < parts_of_key(order); ++i) text += fmt::format(".{}", after[i]);
+  return text;
+}
+Result<Key> parse_cursor(CoinOrder order, std::string_view text) {
+  const std::vector<std::int64_t> parts = TRY(cursor_parts(text, 1 + parts_of_key(order)));
+  if (parts[0] != static_cast<int>(order) || (by_amount(order) && parts[1] < 0))
     return bad_cursor();
-  const auto amount = TRY(number_cursor(text.substr(2, dot - 2)));
-  const auto id = TRY(number_cursor(text.substr(dot + 1)));
-  if (!amount || !id) return bad_cursor();
-  return After{static_cast<std::uint64_t>(*amount), static_cast<std::uint64_t>(*id)};
+  Key after{};
+  std::copy(parts.begin() + 1, parts.end(), after.begin());
+  return after;
 }
 
 // Which coins, in which order: $1 wallet, then the rest. They are chosen before anything else is
 // looked up, so that no plan reads more of the wallet.
-std::string coin_sql(const CoinQuery& query, bool history, bool has_address, bool goes_on,
-                     std::size_t rows) {
+std::string coin_sql(sql::Dialect dialect, const CoinQuery& query, bool history, bool has_address,
+                     bool goes_on, std::size_t rows) {
   std::string where = " WHERE wallet_id = $1";
+  // SQLite would walk through the spent coins too, by the index of all of them.
+  if (dialect == sql::Dialect::kSqlite && !history && !by_amount(query.order))
+    where.insert(0, has_address ? " INDEXED BY idx_utxos_unspent_by_address"
+                                : " INDEXED BY idx_utxos_unspent");
   int next = 2;
   if (!history) where += " AND spent_by_tx_id IS NULL";
   if (has_address) where += fmt::format(" AND address_id = ${}", next++);
-  const std::string_view sign = descends(query.order) ? "<" : ">";
-  const std::string_view direction = descends(query.order) ? " DESC" : "";
   if (by_amount(query.order)) {
     if (query.min_amount) where += fmt::format(" AND amount >= ${}", next++);
     if (query.max_amount) where += fmt::format(" AND amount <= ${}", next++);
-    if (goes_on) where += fmt::format(" AND (amount, id) {} (${}, ${})", sign, next, next + 1);
-    where += fmt::format(" ORDER BY amount{0}, id{0}", direction);
-  } else {
-    if (goes_on) where += fmt::format(" AND id {} ${}", sign, next);
-    // Not by the order of all ids: SQLite would walk through the wallet to find an address's coins.
-    where += fmt::format(" ORDER BY {}{}", history && has_address ? "id + 0" : "id", direction);
   }
+  const std::string_view sign = descends(query.order) ? "<" : ">";
+  const std::string_view direction = descends(query.order) ? " DESC" : "";
+  std::vector<std::string_view> key = {"chain_position", "tx_id", "output_index"};
+  if (by_amount(query.order))
+    key = {"amount", "id"};
+  else if (history && has_address)
+    key[0] = "chain_position + 0";  // or SQLite would look for them in the whole wallet, in order
+  if (goes_on) {
+    std::vector<std::string> after;
+    for (std::size_t i = 0; i < key.size(); ++i) after.push_back(fmt::format("${}", next++));
+    where += fmt::format(" AND ({}) {} ({})", fmt::join(key, ", "), sign, fmt::join(after, ", "));
+  }
+  std::vector<std::string> order;
+  for (const std::string_view column : key) order.push_back(fmt::format("{}{}", column, direction));
+  where += fmt::format(" ORDER BY {}", fmt::join(order, ", "));
   return fmt::format("SELECT {} FROM (SELECT * FROM utxos{} LIMIT {}) u{}", kColumns, where, rows,
                      kMore);
 }
@@ -167,7 +191,7 @@ struct Look {
   WalletId wallet;
   std::size_t rows = 0;
   std::optional<std::uint64_t> address;
-  std::optional<After> after;
+  std::optional<Key> after;
 };
 Result<std::vector<Read>> read_coins(sql::Transaction& sql, const CoinQuery& query,
                                      const Filter& filter, const Look& look) {
@@ -176,19 +200,18 @@ Result<std::vector<Read>> read_coins(sql::Transaction& sql, const CoinQuery& que
   if (by_amount(query.order)) {
     if (query.min_amount) params.emplace_back(*query.min_amount);
     if (query.max_amount) params.emplace_back(*query.max_amount);
-    if (look.after) params.emplace_back(look.after->amount);
   }
-  if (look.after) params.emplace_back(look.after->id);
-  sql::Rows rows = TRY(sql.query(coin_sql(query, filter.walks_history(), look.address.has_value(),
-                                          look.after.has_value(), look.rows),
-                                 params));
+  for (std::size_t i = 0; look.after && i < parts_of_key(query.order); ++i)
+    params.emplace_back((*look.after)[i]);
+  sql::Rows rows =
+      TRY(sql.query(coin_sql(sql.dialect(), query, filter.walks_history(), look.address.has_value(),
+                             look.after.has_value(), look.rows),
+                    params));
   std::vector<Read> read;
   while (TRY(rows.next())) read.push_back(TRY(read_coin(rows)));
-  const auto key = [&](const Read& one) {
-    return std::pair(by_amount(query.order) ? one.coin.amount.value : 0, one.coin.id);
-  };
   std::sort(read.begin(), read.end(), [&](const Read& a, const Read& b) {
-    return descends(query.order) ? key(b) < key(a) : key(a) < key(b);
+    const Key left = key_of(query.order, a), right = key_of(query.order, b);
+    return descends(query.order) ? right < left : left < right;
   });
   return read;
 }
@@ -214,7 +237,7 @@ class AccountNames {
 
 Result<Page<Coin>> find_coins(sql::Transaction& sql, WalletId wallet, const CoinQuery& query) {
   TRY(check_page(query.page));
-  std::optional<After> at;
+  std::optional<Key> at;
   if (!query.page.cursor.empty()) at = TRY(parse_cursor(query.order, query.page.cursor));
   TRY(require_wallet(sql, wallet));
   std::optional<std::uint64_t> account, address;
@@ -241,7 +264,7 @@ Result<Page<Coin>> find_coins(sql::Transaction& sql, WalletId wallet, const Coin
         page.cursor = make_cursor(query.order, *at);
         return page;
       }
-      at = After{read.coin.amount.value, read.coin.id};
+      at = key_of(query.order, read);
       if (!filter.accepts(read)) continue;
       page.items.push_back(read.coin);
       page.items.back().account = TRY(names.name(read.account_id));

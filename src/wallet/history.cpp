@@ -1,5 +1,6 @@
-// What happened: pages of transactions, newest first, and one of them put together again.
-// Unconfirmed and invalid ones come first, the latest met first, then the blocks downwards.
+// What happened: pages of transactions, newest first, and one of them put together again. Those
+// that wait for a block come first, the latest met first, then the blocks downwards; an invalid one
+// stands above the block that was the tip when the wallet met it, so it sinks as blocks come.
 #include "wallet/labels.h"
 #include "wallet/store_impl.h"
 #include "wallet/tx_view.h"
@@ -20,7 +21,7 @@ constexpr std::string_view kColumns =
     " (SELECT count(*) FROM tx_inputs i WHERE i.wallet_id = t.wallet_id AND i.tx_id = t.id"
     "   AND i.amount IS NULL),"
     " (SELECT count(*) FROM tx_inputs i WHERE i.wallet_id = t.wallet_id AND i.tx_id = t.id),"
-    " t.block_index,"
+    " t.chain_position,"
     " EXISTS (SELECT 1 FROM tx_replacements r WHERE r.wallet_id = t.wallet_id"
     "   AND r.replacement_tx_id = t.id),"
     " EXISTS (SELECT 1 FROM tx_replacements r WHERE r.wallet_id = t.wallet_id"
@@ -30,7 +31,7 @@ constexpr std::string_view kMore =
 
 struct Read {
   HistoryEntry entry;
-  std::uint64_t block_index = 0;
+  std::int64_t chain_position = 0;
   bool inputs_known = false;  // all of them, and all are this wallet's
   bool replaces = false, is_replaced = false;
 };
@@ -57,7 +58,7 @@ Result<Read> read_entry(const sql::Rows& rows) {
   const std::int64_t foreign = TRY(rows.get<std::int64_t>(13));
   const std::int64_t inputs = TRY(rows.get<std::int64_t>(14));
   read.inputs_known = inputs > 0 && foreign == 0;
-  read.block_index = TRY(rows.get<std::optional<std::uint64_t>>(15)).value_or(0);
+  read.chain_position = TRY(rows.get<std::int64_t>(15));
   read.replaces = TRY(rows.get<bool>(16));
   read.is_replaced = TRY(rows.get<bool>(17));
   return read;
@@ -93,55 +94,27 @@ Result<> complete(sql::Session& sql, const chain::Network& network, WalletId wal
   return {};
 }
 
-// A cursor: u.ID among the unconfirmed, c.HEIGHT.INDEX.ID among the confirmed.
+// The last transaction that was looked at: a cursor is both numbers.
 struct After {
-  bool confirmed = false;
-  std::int64_t height = 0, index = 0, id = 0;
+  std::int64_t chain_position = 0, id = 0;
 };
-std::string make_cursor(const Read& read) {
-  if (!read.entry.height) return fmt::format("u.{}", read.entry.id);
-  return fmt::format("c.{}.{}.{}", *read.entry.height, read.block_index, read.entry.id);
-}
-Result<After> parse_cursor(std::string_view text) {
-  std::vector<std::string_view> parts;
-  for (std::size_t from = 0; from <= text.size();) {
-    const std::size_t dot = std::min(text.find('.', from), text.size());
-    parts.push_back(text.substr(from, dot - from));
-    from = dot + 1;
-  }
-  After after;
-  after.confirmed = parts[0] == "c";
-  if (parts.size() != (after.confirmed ? 4 : 2) || (!after.confirmed && parts[0] != "u"))
-    return bad_cursor();
-  std::vector<std::int64_t> numbers;
-  for (std::size_t i = 1; i < parts.size(); ++i) {
-    const auto number = TRY(number_cursor(parts[i]));
-    if (!number) return bad_cursor();
-    numbers.push_back(*number);
-  }
-  if (after.confirmed) after.height = numbers[0], after.index = numbers[1];
-  after.id = numbers.back();
-  return after;
-}
 
-// One half of the history into the page. True when there may be more of this half.
+// The history downwards, into a page.
 class Walk {
  public:
   Walk(sql::Transaction& sql, WalletId wallet, const HistoryQuery& query)
       : sql_(sql), wallet_(wallet), query_(query) {}
 
-  Result<bool> run(bool confirmed, std::optional<After> after) {
-    if (after && after->confirmed != confirmed) after.reset();
+  // True when there may be more.
+  Result<bool> run(std::optional<After> after) {
     std::size_t look = query_.page.count + 1;
     for (std::size_t examined = 0;;) {
       look = rows_to_read(std::min(look, kMaxExamined - examined));
-      std::vector<Read> rows = TRY(read_rows(confirmed, after, look));
+      std::vector<Read> rows = TRY(read_rows(after, look));
       for (Read& read : rows) {
         if (found_.size() == query_.page.count) return true;
-        last_ = make_cursor(read);
-        after = After{confirmed, static_cast<std::int64_t>(read.entry.height.value_or(0)),
-                      static_cast<std::int64_t>(read.block_index),
-                      static_cast<std::int64_t>(read.entry.id)};
+        after = After{read.chain_position, static_cast<std::int64_t>(read.entry.id)};
+        last_ = fmt::format("{}.{}", after->chain_position, after->id);
         if (accepts(read.entry.status)) found_.push_back(std::move(read));
       }
       examined += rows.size();
@@ -159,37 +132,61 @@ class Walk {
     return query_.statuses.empty() || std::find(query_.statuses.begin(), query_.statuses.end(),
                                                 status) != query_.statuses.end();
   }
-  Result<std::vector<Read>> read_rows(bool confirmed, const std::optional<After>& after,
-                                      std::size_t limit) {
-    std::string where = confirmed ? " WHERE t.wallet_id = $1 AND t.block_height IS NOT NULL"
-                                  : " WHERE t.wallet_id = $1 AND t.block_height IS NULL";
+
+  // Each part follows an index, and of all parts the newest are taken.
+  Result<std::vector<Read>> read_rows(const std::optional<After>& after, std::size_t limit) {
     std::vector<sql::Param> params = {wallet_};
-    if (after && confirmed) {
-      where += " AND (t.block_height, t.block_index, t.id) < ($2, $3, $4)";
-      params.insert(params.end(), {after->height, after->index, after->id});
-    } else if (after) {
-      where += " AND t.id < $2";
-      params.emplace_back(after->id);
-    }
-    const std::string order = confirmed
-                                  ? " ORDER BY t.block_height DESC, t.block_index DESC, t.id DESC"
-                                  : " ORDER BY t.id DESC";
-    std::string from = "transactions t";
-    if (confirmed && sql_.dialect() == sql::Dialect::kPostgres) {
-      // The id is not in its index, and it would sort the whole history by it: so it takes what is
-      // at one place of a block together, and these few are sorted.
-      from = fmt::format(
-          "(SELECT * FROM transactions t{} ORDER BY t.block_height DESC, t.block_index DESC"
-          " FETCH FIRST {} ROWS WITH TIES) t",
-          where, limit);
-      where.clear();
-    }
+    std::vector<std::string> parts;
+    if (query_.confirmed.value_or(true)) parts.push_back(in_blocks(after, limit, params));
+    if (!query_.confirmed.value_or(false)) add_outside_blocks(after, limit, params, parts);
     sql::Rows rows = TRY(sql_.query(
-        fmt::format("SELECT {} FROM {}{}{}{} LIMIT {}", kColumns, from, kMore, where, order, limit),
+        fmt::format("SELECT {0} FROM (SELECT * FROM ({1}) p ORDER BY chain_position DESC, id DESC"
+                    " LIMIT {2}) t{3} ORDER BY t.chain_position DESC, t.id DESC",
+                    kColumns, fmt::join(parts, " UNION ALL "), limit, kMore),
         params));
     std::vector<Read> read;
     while (TRY(rows.next())) read.push_back(TRY(read_entry(rows)));
     return read;
+  }
+  std::string in_blocks(const std::optional<After>& after, std::size_t limit,
+                        std::vector<sql::Param>& params) const {
+    std::string where = " WHERE wallet_id = $1 AND block_height IS NOT NULL";
+    if (after) {
+      // As the migration puts them together.
+      const std::int64_t height = after->chain_position >> 32;
+      const std::int64_t index = after->chain_position & 0xffffffff;
+      where += fmt::format(" AND (block_height, block_index, id) < (${}, ${}, ${})",
+                           params.size() + 1, params.size() + 2, params.size() + 3);
+      params.insert(params.end(), {height, index, after->id});
+    }
+    // The id is not in the index, and PostgreSQL would sort the whole history by it: so it takes
+    // what is at one place of a block together.
+    const bool lite = sql_.dialect() == sql::Dialect::kSqlite;
+    return fmt::format(
+        "SELECT * FROM (SELECT * FROM transactions{} ORDER BY block_height DESC,"
+        " block_index DESC{}) b",
+        where,
+        lite ? fmt::format(", id DESC LIMIT {}", limit)
+             : fmt::format(" FETCH FIRST {} ROWS WITH TIES", limit));
+  }
+  // Many may have one position: a comparison of both columns would make SQLite read all of them.
+  void add_outside_blocks(const std::optional<After>& after, std::size_t limit,
+                          std::vector<sql::Param>& params, std::vector<std::string>& parts) const {
+    const auto part = [&](std::string_view condition) {
+      return fmt::format(
+          "SELECT * FROM (SELECT * FROM transactions WHERE wallet_id = $1"
+          " AND block_height IS NULL{} ORDER BY chain_position DESC, id DESC"
+          " LIMIT {}) u{}",
+          condition, limit, parts.size());
+    };
+    if (!after) {
+      parts.push_back(part(""));
+      return;
+    }
+    const std::size_t position = params.size() + 1, id = position + 1;
+    params.insert(params.end(), {after->chain_position, after->id});
+    parts.push_back(part(fmt::format(" AND chain_position = ${} AND id < ${}", position, id)));
+    parts.push_back(part(fmt::format(" AND chain_position < ${}", position)));
   }
 
   sql::Transaction& sql_;
@@ -204,17 +201,16 @@ class Walk {
 Result<Page<HistoryEntry>> Store::history(WalletId wallet, const HistoryQuery& query) const {
   TRY(check_page(query.page));
   std::optional<After> after;
-  if (!query.page.cursor.empty()) after = TRY(parse_cursor(query.page.cursor));
+  if (!query.page.cursor.empty()) {
+    const std::vector<std::int64_t> parts = TRY(cursor_parts(query.page.cursor, 2));
+    after = After{parts[0], parts[1]};
+  }
   return database_.run_transaction(
       [&](sql::Transaction& sql) -> Result<Page<HistoryEntry>> {
         TRY(require_wallet(sql, wallet));
         Walk walk(sql, wallet, query);
-        bool more = false;
-        if (!query.confirmed.value_or(false) && !(after && after->confirmed))
-          more = TRY(walk.run(false, after));
-        if (!more && query.confirmed.value_or(true)) more = TRY(walk.run(true, after));
         Page<HistoryEntry> page;
-        if (more) page.cursor = walk.last();
+        if (TRY(walk.run(after))) page.cursor = walk.last();
         for (Read& read : walk.found()) {
           TRY(complete(sql, network_, wallet, read));
           page.items.push_back(std::move(read.entry));

@@ -64,8 +64,11 @@ Result<Ledger::Row> Ledger::insert(const TxView& view, TxStatus status,
   if (block) height = block->height, index = block->index;
   const auto id = TRY(sql_.value<std::uint64_t>(
       "INSERT INTO transactions (wallet_id, tx_hash, block_height, block_index, status,"
-      " received_time, changed_at, is_coinbase, in_mempool)"
-      " VALUES ($1, $2, $3, $4, $5, coffer_now(), coffer_now(), $6, $7) RETURNING id",
+      " received_time, changed_at, received_height, is_coinbase, in_mempool)"
+      " VALUES ($1, $2, $3, $4, $5, coffer_now(), coffer_now(),"
+      " coalesce($3, (SELECT CASE WHEN y.tip_height >= 0 THEN y.tip_height ELSE"
+      "   coalesce((SELECT max(b.block_height) FROM blocks b), -1) END FROM sync_state y)),"
+      " $6, $7) RETURNING id",
       {wallet_, view.tx.id, height, index, to_string(status), view.tx.coinbase, in_mempool}));
   CHECK(id.has_value());
   (void)TRY(sql_.execute("INSERT INTO tx_raw (wallet_id, tx_id, raw_tx) VALUES ($1, $2, $3)",

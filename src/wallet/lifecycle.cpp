@@ -231,7 +231,12 @@ Result<Recorded> Ledger::add_confirmed(const TxView& view, std::span<const Owned
       return look_again(*gone, std::move(row), view, owned, block, word);
   const bool bytes = row && TRY(keep_bytes(*row, view, word == Word::kChain));
   if (row && row->height == block.height) {
-    if (word == Word::kChain) TRY(set_told(*row, false));
+    if (word == Word::kChain && row->told) {
+      // The person may have been wrong about its place in the block.
+      (void)TRY(sql_.execute(
+          "UPDATE transactions SET is_told = $3, block_index = $4 WHERE wallet_id = $1 AND id = $2",
+          {wallet_, row->id, false, block.index}));
+    }
     const bool coins = TRY(add_coins(*row, view, owned));
     return unchanged(*row, bytes || coins);
   }

@@ -54,8 +54,8 @@ Result<std::vector<Ledger::Claim>> Ledger::claims(const TxView& view) {
 Result<Ledger::Row> Ledger::insert_stub(const TxView& view, const BlockRef& block) {
   const auto id = TRY(sql_.value<std::uint64_t>(
       "INSERT INTO transactions (wallet_id, tx_hash, block_height, block_index, status,"
-      " received_time, changed_at, is_coinbase, is_stub)"
-      " VALUES ($1, $2, $3, $4, 'published', coffer_now(), coffer_now(), $5, $6) RETURNING id",
+      " received_time, changed_at, received_height, is_coinbase, is_stub)"
+      " VALUES ($1, $2, $3, $4, 'published', coffer_now(), coffer_now(), $3, $5, $6) RETURNING id",
       {wallet_, view.tx.id, block.height, block.index, view.tx.coinbase, true}));
   CHECK(id.has_value());
   Row row;

@@ -71,6 +71,22 @@ Result<std::optional<std::int64_t>> number_cursor(std::string_view cursor) {
   return number;
 }
 
+Result<std::vector<std::int64_t>> cursor_parts(std::string_view cursor, std::size_t count) {
+  std::vector<std::int64_t> parts;
+  const char* at = cursor.data();
+  const char* const end = at + cursor.size();
+  while (parts.size() < count) {
+    std::int64_t number = 0;
+    const auto [rest, error] = std::from_chars(at, end, number);
+    if (error != std::errc()) return bad_cursor();
+    parts.push_back(number);
+    const bool is_last = parts.size() == count;
+    if (is_last ? rest != end : rest == end || *rest != '.') return bad_cursor();
+    at = rest + 1;
+  }
+  return parts;
+}
+
 Result<WalletInfo> wallet_row(sql::Session& sql, std::string_view where, sql::Params params,
                               std::string_view what) {
   sql::Rows rows =

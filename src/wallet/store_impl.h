@@ -24,6 +24,8 @@ std::size_t rows_to_read(std::size_t wanted);
 Result<> check_page(const PageOptions& page);
 // Cursors of pages that go by one number. Errors: kInvalidInput.
 Result<std::optional<std::int64_t>> number_cursor(std::string_view cursor);
+// Those of pages that go by several, with dots between them. Errors: kInvalidInput.
+Result<std::vector<std::int64_t>> cursor_parts(std::string_view cursor, std::size_t count);
 std::unexpected<Error> bad_cursor();
 
 std::string shown(const Hash256& hash);

@@ -97,6 +97,9 @@ constexpr Rule kRules[] = {
     {"a coin has the account of its address",
      "SELECT u.wallet_id, u.id FROM utxos u LEFT JOIN addresses a ON a.wallet_id = u.wallet_id"
      " AND a.id = u.address_id WHERE a.id IS NULL OR a.account_id <> u.account_id"},
+    {"a coin stands in the chain where its transaction does",
+     "SELECT u.wallet_id, u.id FROM utxos u JOIN transactions t ON t.wallet_id = u.wallet_id"
+     " AND t.id = u.tx_id WHERE u.chain_position <> t.chain_position"},
     {"every coin that counts is in the summary of its address",
      "SELECT k.wallet_id, k.address_id FROM (SELECT wallet_id, account_id, address_id, kind,"
      "  count(*) AS n, sum(amount) AS total FROM coin_kinds GROUP BY wallet_id, account_id,"
