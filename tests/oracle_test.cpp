@@ -33,7 +33,7 @@ std::string difference(const json::value& expected, const chain::Network& networ
                        const chain::Block& block) {
   return oracle::first_difference(
       oracle::with_text_amounts(expected),
-      json::parse(cli::block_json(network, block, true)));  // decode() has verified it
+      json::parse(cli::block_json(network, block, true).value()));  // decode() has verified it
 }
 
 TEST(Oracle, EverySingleCardanoBlock) {

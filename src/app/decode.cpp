@@ -37,7 +37,9 @@ Result<> run_decode(const Context& context, const DecodeArguments& arguments) {
   if (!decoded)
     TRY_IN(arguments.file,
            chain::decode_into(block, network, raw, {.hash = true, .verify = false}));
-  std::printf("%s\n", cli::block_json(network, block, decoded.has_value()).c_str());
+  const std::string json =
+      TRY_IN(arguments.file, cli::block_json(network, block, decoded.has_value()));
+  std::printf("%s\n", json.c_str());
   if (!decoded) return fail(Error(decoded.error()).in(arguments.file));
   return {};
 }

@@ -110,13 +110,14 @@ void Follower::log_connected() {
 Result<> Follower::find_common_block() {
   TRY(bus_.drain());  // or blocks still queued would look like blocks that are missing
   bus::Position from = chain_.position();
-  if (auto lowest = bus_.lowest_position(); lowest && lowest->height() < from.height()) {
-    log::info("going back for consumers that are behind",
-              {{"blocks", from.height() - lowest->height()}});
-    from = *lowest;
-  }
+  const auto lowest = bus_.lowest_position();
+  const bool going_back = lowest && lowest->height() < from.height();
+  if (going_back) from = *lowest;
   const std::vector<chain::Point> points = TRY(chain_.locator(from));
   const chain::Point met = TRY(source_.intersect(points));
+  if (going_back)
+    log::info("going back for consumers that are behind",
+              {{"blocks", chain_.position().height() - from.height()}});
   if (met.is_origin() && !points.empty())
     return fail(Code::kConflict,
                 "{} shares no block with this database; is it another network? Choose another "
@@ -159,7 +160,11 @@ void Follower::read_ahead(BoundedQueue<Item>& queue) {
 }
 
 Result<> Follower::deliver(std::shared_ptr<chain::Block> block, Ordinal ordinal) {
-  const auto source_tip = source_.tip_number();
+  // A tip that the source claims once may be wrong, and blocks near the real one would then be
+  // taken for ones that no rollback can reach: it counts when it was claimed twice.
+  const auto claimed = source_.tip_number();
+  const auto source_tip = claimed_tip_ && claimed ? std::min(claimed_tip_, claimed) : std::nullopt;
+  claimed_tip_ = claimed;
   const bool below = is_below_window(source_tip, block->number.value, chain_.window());
   if (!mempool_.empty())
     for (const chain::Tx& tx : block->txs) mempool_.erase(tx.id);
@@ -258,6 +263,7 @@ Result<bool> Follower::consume(BoundedQueue<Item>& queue) {
 Result<bool> Follower::follow_once() {
   heard_ = meet_again_ = own_failure_ = false;
   delivered_.reset();
+  claimed_tip_.reset();
   mempool_.clear();
   TRY(settle_consumers());
   if (TRY(has_reached_stop())) return true;

@@ -101,7 +101,8 @@ class Follower {
   bool connected_ = false;  // the source was met, and has not failed since
   bool ever_connected_ = false;
   bool own_failure_ = false;  // what failed is ours: asking the source again does not mend it
-  std::optional<std::uint64_t> delivered_;           // the number of the last block delivered
+  std::optional<std::uint64_t> claimed_tip_;  // by the source when the last block was delivered
+  std::optional<std::uint64_t> delivered_;    // the number of the last block delivered
   std::unordered_set<Hash256, HashOfHash> mempool_;  // of the run() thread
   mutable std::mutex mutex_;                         // guards status_
   std::condition_variable wake_;

@@ -168,6 +168,33 @@ TEST_F(ChainStateTest, ADatabaseBelongsToOneNetwork) {  // E5
   EXPECT_EQ(state_->tip()->number.value, 2u);
 }
 
+TEST_F(ChainStateTest, ADatabaseWithoutABlockBelongsToNobody) {  // E15
+  const auto other = chain::find_network("cardano", "preview").value();
+  EXPECT_TRUE(ChainState::open(*db_, other, Identity::of(other), kWindow));
+  const kv::Column meta = db_->column(kMetaColumn).value();
+  EXPECT_FALSE(read_identity(*db_, meta).value());
+  add_line(0, 0, 0);
+  EXPECT_EQ(read_identity(*db_, meta).value(), Identity::of(network_));
+  EXPECT_FALSE(ChainState::open(*db_, other, Identity::of(other), kWindow));
+}
+
+TEST_F(ChainStateTest, APrivateNetworkIsKeptWithItsParameters) {
+  chain::CardanoParams params{42, 1, {{0, 0, 1'700'000'000, 100, 500}}};
+  Hash256 genesis{};
+  genesis.fill(5);
+  const Identity mine = Identity::of(chain::private_network_of("mine", genesis, params));
+  kv::Batch batch;
+  const kv::Column meta = db_->column(kMetaColumn).value();
+  put_identity(batch, meta, mine);
+  ASSERT_TRUE(db_->commit(batch));
+  const Identity found = read_identity(*db_, meta).value().value();
+  EXPECT_EQ(found, mine);
+  const chain::Network network = found.to_network().value();
+  EXPECT_EQ(network.name, "mine");
+  EXPECT_EQ(network.cardano, params);
+  EXPECT_EQ(network.time_of(Slot(25)), 1'700'000'002);
+}
+
 TEST_F(ChainStateTest, ConsumersReopenWhereTheyWereAndUndoExactly) {
   add_line(0, 0, 6);
   const TotalsRecord at_six = totals_->current();

@@ -92,7 +92,7 @@ struct BodyExtras {
   std::uint64_t certificates = 0;
 };
 
-BodyExtras read_extras(ByteView body) {
+Result<BodyExtras> read_extras(ByteView body) {
   BodyExtras extras;
   CborReader reader(body);
   for (auto items = reader.begin_map(); reader.next(items);) {
@@ -111,12 +111,13 @@ BodyExtras read_extras(ByteView body) {
       reader.skip();
     }
   }
+  if (!reader.ok()) return fail(reader.fault().to_error("certificates or withdrawals"));
   std::sort(extras.keys.begin(), extras.keys.end());
   return extras;
 }
 
 void write_cardano_tx(JsonWriter& out, const chain::Network& network, const Block& block,
-                      const Tx& tx) {
+                      const Tx& tx, const BodyExtras& extras) {
   out.begin_object();
   out.key("hash").value(tx.id.hex());
   out.key("body_len").value(static_cast<std::uint64_t>(tx.raw.size()));
@@ -142,7 +143,6 @@ void write_cardano_tx(JsonWriter& out, const chain::Network& network, const Bloc
     out.null();
   write_inputs(out, "reference_inputs", block.reference_inputs_of(tx));
   write_assets(out, "mint", block.minted_of(tx));
-  const BodyExtras extras = block.era > 1 ? read_extras(tx.raw) : BodyExtras{};
   out.key("withdrawals").begin_array();
   for (const auto& [account, lovelace] : extras.withdrawals) {
     out.begin_array();
@@ -169,7 +169,7 @@ void write_byron_facts(JsonWriter& out, const Block& block) {
   if (block.era == 1) out.key("slot_in_epoch").value(block.slot.value - block.epoch * 21'600);
 }
 
-std::string cardano_json(const chain::Network& network, const Block& block, bool verified) {
+Result<std::string> cardano_json(const chain::Network& network, const Block& block, bool verified) {
   JsonWriter out;
   out.begin_object();
   out.key("era_tag").value(static_cast<std::uint64_t>(block.era));
@@ -189,7 +189,11 @@ std::string cardano_json(const chain::Network& network, const Block& block, bool
     if (!block.txs[i].valid) out.value(static_cast<std::uint64_t>(i));
   out.end_array();
   out.key("txs").begin_array();
-  for (const Tx& tx : block.txs) write_cardano_tx(out, network, block, tx);
+  for (const Tx& tx : block.txs) {
+    BodyExtras extras;
+    if (block.era > 1) extras = TRY_IN("transaction " + tx.id.hex(), read_extras(tx.raw));
+    write_cardano_tx(out, network, block, tx, extras);
+  }
   out.end_array();
   if (block.era > 1) out.key("body_hash_ok").value(verified);
   if (block.era == 1) out.key("tx_merkle_ok").value(verified);
@@ -278,9 +282,9 @@ std::string bitcoin_json(const chain::Network& network, const Block& block, bool
 
 }  // namespace
 
-std::string block_json(const chain::Network& network, const Block& block, bool verified) {
-  return network.family == chain::Family::kBitcoin ? bitcoin_json(network, block, verified)
-                                                   : cardano_json(network, block, verified);
+Result<std::string> block_json(const chain::Network& network, const Block& block, bool verified) {
+  if (network.family == chain::Family::kCardano) return cardano_json(network, block, verified);
+  return bitcoin_json(network, block, verified);
 }
 
 }  // namespace coffer::cli

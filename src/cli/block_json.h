@@ -8,7 +8,10 @@
 
 namespace coffer::cli {
 
-// The block must be hashed. `verified` is whether its commitments were found to match.
-std::string block_json(const chain::Network& network, const chain::Block& block, bool verified);
+// The block must be hashed. `verified` is whether its commitments were found to match. Errors:
+// kInvalidInput for certificates or withdrawals that are none: no store needs them, so that
+// decoding has passed over them.
+Result<std::string> block_json(const chain::Network& network, const chain::Block& block,
+                               bool verified);
 
 }  // namespace coffer::cli

@@ -63,7 +63,7 @@ json::value decoded(const Bytes& raw) {
   if (!verified) {
     EXPECT_TRUE(chain::decode_into(block, network, raw, {.hash = true, .verify = false}));
   }
-  return json::parse(block_json(network, block, verified.has_value()));
+  return json::parse(block_json(network, block, verified.has_value()).value());
 }
 
 TEST(BlockJson, WitnessCommitmentIsNullWithoutWitnesses) {
@@ -104,7 +104,7 @@ TEST(BlockJson, CardanoAmountsAreStrings) {  // U9
   tx.total_collateral = Amount(300'000);
   tx.has_total_collateral = true;
   const chain::Network network = chain::find_network("cardano", "preview").value();
-  const json::value shown = json::parse(block_json(network, block, true)).at("txs").at(0);
+  const json::value shown = json::parse(block_json(network, block, true).value()).at("txs").at(0);
   EXPECT_EQ(shown.at("outputs").at(0).at("lovelace"), json::value("9007199254740993"));
   EXPECT_EQ(shown.at("outputs").at(0).at("assets").at(0).at(2),
             json::value("18446744073709551615"));
@@ -113,6 +113,24 @@ TEST(BlockJson, CardanoAmountsAreStrings) {  // U9
   EXPECT_EQ(shown.at("total_collateral"), json::value("300000"));
   EXPECT_EQ(shown.at("mint").at(0).at(2), json::value("-5"));
   EXPECT_EQ(shown.at("withdrawals").at(0).at(1), json::value("9007199254740993"));
+}
+
+TEST(BlockJson, WithdrawalsThatCannotBeReadAreAnError) {
+  // {0: [], 1: [], 2: 0, 5: withdrawals}; the decoder passes over key 5.
+  const Bytes body = from_hex(
+                         "a4008001800200"
+                         "05"
+                         "07")
+                         .value();
+  chain::Block block;
+  block.family = chain::Family::kCardano;
+  block.era = 7;
+  block.txs.emplace_back().raw = body;
+  const auto shown = block_json(chain::find_network("cardano", "preview").value(), block, true);
+  ASSERT_FALSE(shown);
+  EXPECT_EQ(shown.error().code, Code::kInvalidInput);
+  EXPECT_NE(shown.error().message.find("withdrawals: expected a map"), std::string::npos)
+      << shown.error().message;
 }
 
 }  // namespace

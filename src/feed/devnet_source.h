@@ -32,6 +32,7 @@ class DevnetSource final : public Source {
   // Errors: kConflict if that block is not on this chain, kCancelled.
   Result<chain::Point> intersect(std::span<const chain::Point> points) override;
   Result<Step> next(int timeout_ms) override;
+  std::string transport() const override { return "a simulation"; }
   std::optional<std::uint64_t> tip_number() const override;
   void interrupt() override;
 

@@ -97,6 +97,28 @@ TEST_P(MigrationsTest, AChangedTextIsRefused) {
   EXPECT_EQ(number("SELECT count(*) FROM toy"), 2);
 }
 
+TEST_P(MigrationsTest, ADatabaseThatHoldsNothingCanBeGivenToAnotherNetwork) {
+  const auto as = [&](const char* network) {
+    MigrateOptions options = of_version(1);
+    options.identity = Identity{"bitcoin", network, {}, 1};
+    options.in_use = "SELECT count(*) FROM toy";
+    return options;
+  };
+  ASSERT_TRUE(migrate(db(), as("mainnet")));
+  EXPECT_FALSE(migration_status(db(), as("regtest"))->is_in_use);
+  ASSERT_TRUE(migrate(db(), as("regtest")));
+  EXPECT_EQ(migration_status(db(), as("regtest"))->identity->network, "regtest");
+  ASSERT_TRUE(db().run_transaction([](Transaction& transaction) -> Result<> {
+    (void)TRY(transaction.execute("INSERT INTO toy VALUES (1)"));
+    return {};
+  }));
+  EXPECT_TRUE(migration_status(db(), as("regtest"))->is_in_use);
+  for (const auto& refused :
+       {migrate(db(), as("mainnet")).error(), migration_status(db(), as("mainnet")).error()})
+    EXPECT_EQ(refused.code, Code::kConflict);
+  EXPECT_TRUE(migrate(db(), as("regtest")));
+}
+
 TEST_P(MigrationsTest, AFailureLeavesNothing) {
   auto options = of_version(3);
   for (auto& migration : kept_)
