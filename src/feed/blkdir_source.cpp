@@ -173,12 +173,17 @@ Result<> BlkDirSource::poll() {
 Result<chain::Point> BlkDirSource::intersect(std::span<const chain::Point> points) {
   TRY(poll());
   served_ = BlockIndex::kNoBlock;
-  for (const chain::Point& point : points) {
-    if (!index_.find_on_best(point.hash) && !index_.anchor(point)) continue;
-    served_ = *index_.find_on_best(point.hash);
+  for (const chain::Point& point : points)
+    if (index_.anchor(point)) break;
+  if (!index_.best().empty()) {
     tip_ = index_[index_.best().back()].number;
     tip_known_ = true;
-    return point;
+  }
+  for (const chain::Point& point : points) {
+    const auto fork = index_.find_fork(point.hash);
+    if (!fork) continue;
+    served_ = *fork;
+    return index_[served_].hash == point.hash ? point : index_.point(served_);
   }
   const auto waiting = index_.first_waiting();
   const bool starts_late =

@@ -29,7 +29,7 @@ class BlkDirSource final : public Source {
                BlkDirOptions options = {});
 
   std::string describe() const override;
-  // The directory of a pruned node is taken if it goes on after one of the points.
+  // The directory of a pruned node is taken if it goes on after one of the points, or holds one.
   // Errors: kInvalidInput (no block files, or none of this network), kNotFound, kUnavailable.
   Result<chain::Point> intersect(std::span<const chain::Point> points) override;
   // A branch that got heavier comes as Backward to the fork, then its blocks.

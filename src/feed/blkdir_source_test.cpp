@@ -100,6 +100,18 @@ TEST_F(BlkDir, SaysWhatIsWrong) {
   EXPECT_EQ(bad_key.intersect({}).error().code, Code::kInvalidInput);
 }
 
+TEST_F(BlkDir, PrunedDirectoryIsTakenByAReaderWithinIt) {
+  DevnetChain devnet({.seed = 4, .reorg_every = 0});
+  std::vector<Bytes> blocks;
+  for (int i = 0; i < 60; ++i) blocks.push_back(devnet.next().block);
+  write(file(7), blk(kRegtest, {blocks.begin() + 20, blocks.end()}));
+  BlkDirSource source(dir_.path(), kRegtest, system_clock(), {.follow = false});
+  const chain::Point locator[] = {{Slot(45), devnet.best()[45]}, {Slot(3), devnet.best()[3]}};
+  EXPECT_EQ(source.intersect(locator).value(), locator[0]);
+  EXPECT_EQ(source.tip_number(), 59u);
+  EXPECT_EQ(follow(source, kRegtest), std::vector(devnet.best().begin() + 46, devnet.best().end()));
+}
+
 TEST_F(BlkDir, InterruptEndsAWait) {
   write(file(0), blk(kRegtest, make(chain::Family::kBitcoin, 3).blocks));
   BlkDirSource source(dir_.path(), kRegtest, system_clock(), {.poll_ms = 60'000});

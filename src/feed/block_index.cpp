@@ -81,13 +81,21 @@ void BlockIndex::forget(std::span<const Id> ids) {
 }
 
 bool BlockIndex::anchor(const chain::Point& point) {
-  if (!best_.empty() || by_hash_.contains(point.hash) || !waiting_.contains(point.hash))
-    return false;
-  const Id id = static_cast<Id>(blocks_.size());
+  if (!best_.empty()) return false;
   IndexedBlock block;
   block.hash = point.hash;
-  block.slot = point.slot.value;
-  block.number = point.slot.value;  // the height on Bitcoin; on Cardano the successors have theirs
+  block.slot = point.slot.value;  // the height on Bitcoin; on Cardano the successors have theirs
+  if (auto known = find(point.hash)) {
+    std::uint64_t below = 0;
+    for (; known; known = find(block.hash), ++below) block.hash = blocks_[*known].prev;
+    const bool bitcoin = network_.family == chain::Family::kBitcoin;
+    if (bitcoin && point.slot.value < below) return false;
+    block.slot = bitcoin ? point.slot.value - below : 0;
+  } else if (!waiting_.contains(point.hash)) {
+    return false;
+  }
+  block.number = block.slot;
+  const Id id = static_cast<Id>(blocks_.size());
   by_hash_.emplace(block.hash, id);
   blocks_.push_back(block);
   anchor_ = id;
@@ -145,6 +153,15 @@ std::optional<BlockIndex::Id> BlockIndex::find(const Hash256& hash) const {
 std::optional<BlockIndex::Id> BlockIndex::find_on_best(const Hash256& hash) const {
   const auto found = find(hash);
   return found && on_best(*found) ? found : std::nullopt;
+}
+
+std::optional<BlockIndex::Id> BlockIndex::find_fork(const Hash256& hash) const {
+  auto found = find(hash);
+  while (found && !on_best(*found)) {
+    const Id parent = blocks_[*found].position == kNoBlock ? kNoBlock : blocks_[*found].parent;
+    found = parent == kNoBlock ? std::nullopt : std::optional(parent);
+  }
+  return found;
 }
 
 std::vector<BlockIndex::Id> BlockIndex::in_file(std::uint32_t file) const {

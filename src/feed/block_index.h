@@ -46,8 +46,9 @@ class BlockIndex {
   // A block that is known already is left as it is. Cost: constant, and what it connects.
   // Errors: kTooLarge beyond 2^32 - 2 blocks.
   Result<> add(IndexedBlock block);
-  // Takes a block that the reader has as the first one, if its successor waits here and nothing is
-  // connected yet.
+  // The reader has this block. If nothing is connected yet and its successor waits here, it is
+  // taken as the first one; if it waits here itself, the one before its first predecessor here is:
+  // the reader has that as well. Cost: a look-up for each of these predecessors.
   bool anchor(const chain::Point& point);
   // The block's bytes are there from now on.
   void move(Id id, const BlockPlace& place) { blocks_[id].place = place; }
@@ -69,6 +70,8 @@ class BlockIndex {
   Id current(Id id) const { return find(blocks_[id].hash).value_or(id); }
   // The blocks whose bytes are in this file, by offset. Cost: all blocks once.
   std::vector<Id> in_file(std::uint32_t file) const;
+  // The newest block on the best chain among the block with this hash and its predecessors.
+  std::optional<Id> find_fork(const Hash256& hash) const;
   // The block with this hash if it is on the best chain.
   std::optional<Id> find_on_best(const Hash256& hash) const;
   chain::Point point(Id id) const;

@@ -77,6 +77,51 @@ TEST_P(Index, NamesWhatIsMissingAndTakesAnAnchor) {
   EXPECT_EQ(index[index.best().back()].number, blocks[19].number + (bitcoin_ ? 19 : 0));
 }
 
+TEST_P(Index, BlockOfTheReaderWithinTheSetIsAnAnchorToo) {
+  DevnetChain devnet({.family = GetParam(), .seed = 5, .reorg_every = 0});
+  std::vector<IndexedBlock> blocks;
+  for (int i = 0; i < 20; ++i) blocks.push_back(read_header(network_, devnet.next().block).value());
+  BlockIndex index(network_);
+  for (std::size_t i = 10; i < 20; ++i) ASSERT_TRUE(index.add(blocks[i]));
+  const auto point_of = [&](std::size_t i) {
+    return chain::Point{Slot(bitcoin_ ? i : blocks[i].slot), blocks[i].hash};
+  };
+  if (bitcoin_) {
+    EXPECT_FALSE(index.anchor({Slot(4), blocks[15].hash})) << "too few blocks below it";
+  }
+  ASSERT_TRUE(index.anchor(point_of(15)));
+  EXPECT_FALSE(index.first_waiting());
+  ASSERT_EQ(index.best().size(), 11u);
+  EXPECT_EQ(index[index.best().front()].hash, blocks[9].hash);
+  for (std::size_t i = 10; i < 20; ++i) {
+    EXPECT_EQ(index[index.best()[i - 9]].number, bitcoin_ ? i : blocks[i].number);
+    EXPECT_EQ(index.point(*index.find_on_best(blocks[i].hash)), point_of(i));
+  }
+}
+
+TEST_P(Index, ForkIsTheNewestSharedBlock) {
+  DevnetChain devnet({.family = GetParam(), .seed = 5, .reorg_every = 8});
+  BlockIndex index(network_);
+  std::vector<Hash256> hashes;
+  for (int i = 0; i < 200; ++i) {
+    const Emission emission = devnet.next();
+    hashes.push_back(emission.hash);
+    ASSERT_TRUE(index.add(read_header(network_, emission.block).value()));
+  }
+  std::size_t stale = 0;
+  for (const Hash256& hash : hashes) {
+    const auto fork = index.find_fork(hash);
+    ASSERT_TRUE(fork);
+    ASSERT_TRUE(index.on_best(*fork));
+    stale += index[*fork].hash != hash ? 1 : 0;
+    // Nothing of the best chain between.
+    for (BlockIndex::Id id = *index.find(hash); id != *fork; id = index[id].parent)
+      ASSERT_FALSE(index.on_best(id));
+  }
+  EXPECT_GT(stale, 0u);
+  EXPECT_FALSE(index.find_fork(Hash256{}));
+}
+
 TEST_P(Index, ForgottenBlocksWereNeverThere) {
   DevnetChain devnet({.family = GetParam(), .seed = 6, .reorg_every = 8});
   std::vector<IndexedBlock> blocks;

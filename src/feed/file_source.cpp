@@ -70,10 +70,15 @@ Result<> FileSource::check_complete() const {
 
 Result<chain::Point> FileSource::intersect(std::span<const chain::Point> points) {
   TRY(scan());
+  for (const chain::Point& point : points)
+    if (index_.anchor(point)) break;
   for (const chain::Point& point : points) {
-    if (!index_.find_on_best(point.hash) && !index_.anchor(point)) continue;
+    // The points are only some of the reader's blocks; it has what comes before them too.
+    const auto fork = index_.find_fork(point.hash);
+    if (!fork) continue;
     TRY(check_complete());
-    return start_at(index_[*index_.find_on_best(point.hash)].position + 1, point);
+    const bool same = index_[*fork].hash == point.hash;
+    return start_at(index_[*fork].position + 1, same ? point : index_.point(*fork));
   }
   TRY(check_complete());
   const IndexedBlock& first = index_[index_.best().front()];

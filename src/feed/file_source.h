@@ -16,7 +16,8 @@ class FileSource final : public Source {
   FileSource(std::filesystem::path path, const chain::Network& network);
 
   std::string describe() const override;
-  // A set that lacks the chain's first blocks is taken if it goes on after one of the points.
+  // A set that lacks the chain's first blocks is taken if it goes on after one of the points, or
+  // holds one. Where its best chain left the reader's, the answer is the last block they share.
   // Errors: kInvalidInput naming file and offset, or the block that is missing; kNotFound.
   Result<chain::Point> intersect(std::span<const chain::Point> points) override;
   // Forward, then End. Never waits.

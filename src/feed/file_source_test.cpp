@@ -104,6 +104,30 @@ TEST_P(Files, GoesOnAfterABlockThatOnlyTheReaderHas) {
   EXPECT_FALSE(source.intersect({})) << "what comes before it is still not there";
 }
 
+// The points of a reader far ahead are few: the block before the set's first need not be among
+// them.
+TEST_P(Files, GoesOnFromABlockWithinASetThatLacksTheFirstOnes) {
+  DevnetChain devnet({.family = GetParam(), .seed = 4, .reorg_every = 0});
+  std::vector<chain::Point> stored;
+  Bytes hex;
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    const Emission emission = devnet.next();
+    const IndexedBlock header = read_header(network_, emission.block).value();
+    stored.push_back({Slot(bitcoin_ ? i : header.slot), header.hash});
+    if (i >= 20) append_block(hex, network_, BlockFileFormat::kHex, emission.block);
+  }
+  write(dir_.path() / "later.hex", hex);
+  FileSource source(dir_.path(), network_);
+  const chain::Point locator[] = {stored[45], stored[30], stored[7], stored[0]};
+  EXPECT_EQ(source.intersect(locator).value(), stored[45]);
+  EXPECT_EQ(follow(source, network_).size(), 14u);
+  EXPECT_EQ(source.tip_number(), 59u);
+  // A lower consumer is served as well, as far down as the files go.
+  EXPECT_EQ(source.intersect(std::span(locator).subspan(1)).value(), stored[30]);
+  EXPECT_EQ(follow(source, network_).size(), 29u);
+  EXPECT_FALSE(source.intersect(std::span(locator).subspan(2)));
+}
+
 TEST_P(Files, RubbishIsNamedWithFileAndOffset) {
   Made made = make(GetParam(), 5);
   Bytes data;

@@ -13,14 +13,6 @@ using codec::CborWriter;
 constexpr std::uint64_t kEncodedCborTag = 24;
 constexpr std::uint64_t kFirstShelleyEra = 2;
 
-// Whether a reader stopped because the input ends too early; more bytes may mend that, while any
-// other fault is there for good.
-bool needs_more(const codec::Fault& fault) {
-  const std::string_view what = fault.what;
-  return what == "unexpected end" || what == "a string longer than the input" ||
-         what == "more items than the input can hold";
-}
-
 chain::Point read_point(CborReader& reader) {
   auto items = reader.begin_array();
   if (!reader.next(items)) return chain::Point::origin();
@@ -85,18 +77,26 @@ void Demultiplexer::feed(ByteView received) {
   append(received_, received);
 }
 
+Result<std::optional<Bytes>> Demultiplexer::take_message() {
+  const std::size_t used = boundary_.feed(ByteView(payloads_).subspan(scanned_));
+  scanned_ += used;
+  scanned_bytes_ += used;
+  if (boundary_.fault() != nullptr)
+    return fail(Code::kInvalidInput, "message: {} at byte {}", boundary_.fault(),
+                scanned_ - begin_ - 1);
+  if (!boundary_.done()) return std::nullopt;
+  const auto at = [&](std::size_t offset) {
+    return payloads_.begin() + static_cast<std::ptrdiff_t>(offset);
+  };
+  Bytes message(at(begin_), at(scanned_));
+  begin_ = scanned_;
+  boundary_.reset();
+  return message;
+}
+
 Result<std::optional<Bytes>> Demultiplexer::next(std::uint16_t protocol) {
   for (;;) {
-    if (!message_.empty()) {
-      CborReader reader(message_);
-      const std::size_t size = reader.skip().size();
-      if (reader.ok()) {
-        Bytes rest(message_.begin() + static_cast<std::ptrdiff_t>(size), message_.end());
-        message_.resize(size);
-        return std::exchange(message_, std::move(rest));
-      }
-      if (!needs_more(reader.fault())) return fail(reader.fault().to_error("message"));
-    }
+    if (auto message = TRY(take_message())) return message;
     const std::size_t left = received_.size() - taken_;
     if (left < kSegmentHeaderBytes) return std::nullopt;
     const std::uint8_t* header = received_.data() + taken_;
@@ -105,9 +105,18 @@ Result<std::optional<Bytes>> Demultiplexer::next(std::uint16_t protocol) {
       return fail(Code::kInvalidInput, "a segment of protocol {:#06x} where {:#06x} is expected",
                   from, protocol | kFromResponder);
     if (left < kSegmentHeaderBytes + length) return std::nullopt;
-    if (message_.size() + length > kMaxMessageBytes)
+    empty_segments_ = length == 0 ? empty_segments_ + 1 : 0;
+    if (empty_segments_ > kMaxEmptySegments)
+      return fail(Code::kInvalidInput, "more than {} segments without a payload",
+                  kMaxEmptySegments);
+    if (payloads_.size() - begin_ + length > kMaxMessageBytes)
       return fail(Code::kTooLarge, "a message of more than {} bytes", kMaxMessageBytes);
-    append(message_, {header + kSegmentHeaderBytes, length});
+    // What was taken goes once it is most of it, so that each byte is moved once on average.
+    if (begin_ > payloads_.size() / 2) {
+      payloads_.erase(payloads_.begin(), payloads_.begin() + static_cast<std::ptrdiff_t>(begin_));
+      scanned_ -= std::exchange(begin_, 0);
+    }
+    append(payloads_, {header + kSegmentHeaderBytes, length});
     taken_ += kSegmentHeaderBytes + length;
   }
 }

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "chain/block.h"
+#include "feed/cbor_boundary.h"
 
 namespace coffer::feed::n2c {
 
@@ -26,19 +27,33 @@ void append_segments(Bytes& out, std::uint16_t protocol, std::uint32_t timestamp
                      ByteView message);
 
 // Puts messages together again from segments that arrive in pieces. Not thread-safe.
-// Bound: it holds one message and what one read brought.
+// Bounds: it holds one message and what one read brought; every byte is looked at once, and so many
+// segments without a payload may come one after the other.
 class Demultiplexer {
  public:
+  static constexpr std::size_t kMaxEmptySegments = 1'000;
+
   void feed(ByteView received);
   // The next whole message of this protocol; nothing if more bytes are needed.
-  // Errors: kInvalidInput (another protocol, the wrong direction, not CBOR), kTooLarge. After an
-  // error the connection is of no use.
+  // Errors: kInvalidInput (another protocol, the wrong direction, not CBOR, only empty segments),
+  // kTooLarge. After an error the connection is of no use.
   Result<std::optional<Bytes>> next(std::uint16_t protocol);
 
+  // How many bytes of messages were looked at so far.
+  std::uint64_t scanned_bytes() const { return scanned_bytes_; }
+
  private:
-  Bytes received_;         // segments
-  std::size_t taken_ = 0;  // of them, from the front
-  Bytes message_;          // payloads, beginning with a message
+  // The message at the front of payloads_, if it is whole.
+  Result<std::optional<Bytes>> take_message();
+
+  Bytes received_;           // segments
+  std::size_t taken_ = 0;    // of them, from the front
+  Bytes payloads_;           // of segments
+  std::size_t begin_ = 0;    // of the next message, in payloads_
+  std::size_t scanned_ = 0;  // up to where it was looked at
+  CborBoundary boundary_;    // of that message
+  std::size_t empty_segments_ = 0;
+  std::uint64_t scanned_bytes_ = 0;
 };
 
 Bytes propose_versions(std::uint64_t network_magic);

@@ -187,5 +187,66 @@ TEST(N2cDemultiplexer, RefusesWhatANodeDoesNotSend) {
   EXPECT_EQ(last.error().code, Code::kTooLarge);
 }
 
+// Counted, not timed: every byte of a message is looked at once, however it was cut.
+TEST(N2cDemultiplexer, WorkIsInProportionToTheBytesReceived) {
+  Bytes message;
+  CborWriter(message)
+      .array(3)
+      .uint(2)
+      .tag(24)
+      .bytes(Bytes(200'000, 0x5a))
+      .array(2)
+      .array(0)
+      .uint(0);
+  Bytes wire;
+  answer(wire, kChainSync, message, 1);
+  Demultiplexer demultiplexer;
+  std::optional<Bytes> got;
+  for (std::size_t at = 0; at < wire.size(); at += 1'000) {
+    demultiplexer.feed(ByteView(wire).subspan(at, std::min<std::size_t>(1'000, wire.size() - at)));
+    if (auto whole = demultiplexer.next(kChainSync).value()) got = std::move(whole);
+  }
+  EXPECT_EQ(got, message);
+  EXPECT_EQ(demultiplexer.scanned_bytes(), message.size());
+
+  // Many messages in one segment.
+  Bytes many;
+  for (int i = 0; i < 30'000; ++i) append(many, hex("8101"));
+  wire.clear();
+  answer(wire, kChainSync, many, 65'535);
+  demultiplexer.feed(wire);
+  int messages = 0;
+  while (demultiplexer.next(kChainSync).value()) ++messages;
+  EXPECT_EQ(messages, 30'000);
+  EXPECT_EQ(demultiplexer.scanned_bytes(), message.size() + many.size());
+}
+
+TEST(N2cDemultiplexer, EmptySegmentsAreLookedAtOnceAndNotForEver) {
+  const Bytes empty = hex("0000000080050000");
+  Bytes half;
+  answer(half, kChainSync, hex("8303"), 2);  // a message that has begun
+  Demultiplexer demultiplexer;
+  demultiplexer.feed(half);
+  std::size_t segments = 0;
+  Result<std::optional<Bytes>> last = std::nullopt;
+  for (; segments < 1'000'000 && last; ++segments) {
+    demultiplexer.feed(empty);
+    last = demultiplexer.next(kChainSync);
+  }
+  ASSERT_FALSE(last) << "a million of them";
+  EXPECT_EQ(last.error().code, Code::kInvalidInput);
+  EXPECT_EQ(segments, Demultiplexer::kMaxEmptySegments + 1);
+  EXPECT_EQ(demultiplexer.scanned_bytes(), 2u);
+  // As many as are allowed, again and again, between those that have something.
+  Demultiplexer patient;
+  for (int round = 0; round < 5; ++round) {
+    for (std::size_t i = 0; i < Demultiplexer::kMaxEmptySegments; ++i) patient.feed(empty);
+    Bytes wire;
+    answer(wire, kChainSync, hex("8101"), 2);
+    patient.feed(wire);
+    EXPECT_EQ(patient.next(kChainSync).value(), hex("8101"));
+  }
+}
+
 }  // namespace
 }  // namespace coffer::feed::n2c
