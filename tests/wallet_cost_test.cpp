@@ -125,6 +125,35 @@ TEST_P(Cost, E11_APageAmongManyOfOnePositionCostsAsTheFirst) {
   }
 }
 
+// Coins of one amount, and those that wait for a block, stand side by side in their lists.
+TEST_P(Cost, E11_APageAmongManyEqualCoinsCostsAsTheSecond) {
+  (void)make_world(10, 10);
+  std::vector<BulkTx> many;
+  for (int i = 0; i < 3'000; ++i) many.push_back({incoming(546)});
+  ok(BulkLoad(*engine_, alice_).run(many));
+  for (const CoinOrder order :
+       {CoinOrder::kOldest, CoinOrder::kNewest, CoinOrder::kLargest, CoinOrder::kSmallest})
+    for (const bool of_script : {false, true}) {
+      SCOPED_TRACE(fmt::format("order {}, of a script {}", static_cast<int>(order), of_script));
+      CoinQuery query;
+      query.order = order;
+      if (of_script) query.script = script(1);
+      std::int64_t second = 0, last = 0;
+      for (int page = 1; page < 30; ++page) {
+        std::string cursor;
+        last = work([&] {
+          const auto found = store().coins(alice_, query);
+          ok(found);
+          EXPECT_EQ(found->items.size(), 100u);
+          cursor = found->cursor;
+        });
+        if (page == 2) second = last;
+        query.page.cursor = cursor;
+      }
+      EXPECT_LE(last, second + second / 4);
+    }
+}
+
 // A line of the summary that is changed once a coin costs PostgreSQL the square of the coins.
 TEST_P(Cost, W11_ARollbackCostsEachCoinTheSame) {
   const auto changed_lines = [&] {

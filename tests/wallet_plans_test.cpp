@@ -111,17 +111,15 @@ class Plans : public CostStory {
   }
 
   // What has one row, or one for a wallet, may be scanned, and the leases, accounts and descriptors
-  // of a wallet; pages follow an index of what is unspent, unconfirmed or in blocks, and u may be
-  // such a page.
+  // of a wallet; pages follow an index of what is unspent, unconfirmed or in blocks.
   static bool walks_in_sqlite(const std::vector<std::string>& lines, std::size_t at) {
     const std::string& line = lines[at];
-    if (line == "SCAN u" && (lines[0] == "CO-ROUTINE u" || lines[0] == "MATERIALIZE u"))
-      return false;
-    // The history is put together of pages, each of which is a subquery with a limit.
-    if (line == "SCAN t" && (lines[0] == "CO-ROUTINE t" || lines[0] == "MATERIALIZE t"))
-      return false;
-    if (line == "SCAN b" || line == "SCAN u0" || line == "SCAN u1" || line == "SCAN u2")
-      return std::find(lines.begin(), lines.end(), "CO-ROUTINE " + line.substr(5)) == lines.end();
+    // Pages are subqueries with a limit, whose own lines are looked at as well.
+    if (line.starts_with("SCAN "))
+      for (const std::string_view made : {"CO-ROUTINE ", "MATERIALIZE "})
+        if (std::find(lines.begin(), lines.end(), std::string(made) + line.substr(5)) !=
+            lines.end())
+          return false;
     if (line.starts_with("SCAN "))
       return line != "SCAN CONSTANT ROW" && line != "SCAN d" && line != "SCAN y" &&
              line != "SCAN sync_state" && line != "SCAN pruned_summary";

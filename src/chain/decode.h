@@ -26,6 +26,11 @@ Result<Block> decode(const Network& network, Bytes raw, DecodeOptions options = 
 Result<> decode_tx_into(Block& block, const Network& network, ByteView raw,
                         DecodeOptions options = {});
 
+// The two commitments of a Bitcoin block that was hashed, each by itself. A block without witnesses
+// commits to none. Errors: kInvalidInput if it does not match.
+Result<> verify_merkle_root(const Block& block);
+Result<> verify_witness_commitment(const Block& block);
+
 namespace detail {
 Result<> decode_bitcoin(Block& block, ByteView raw, DecodeOptions options);
 Result<> decode_bitcoin_tx(Block& block, ByteView raw, DecodeOptions options);

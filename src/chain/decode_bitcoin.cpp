@@ -97,7 +97,7 @@ Hash256 merkle_root(Bytes& hashes, bool& mutated) {
   return Hash256::from(hashes.data());
 }
 
-Result<> verify_merkle(const Block& block) {
+Result<> check_merkle_root(const Block& block) {
   thread_local Bytes hashes;
   hashes.clear();
   for (const Tx& tx : block.txs) append(hashes, tx.id.view());
@@ -112,7 +112,7 @@ Result<> verify_merkle(const Block& block) {
 
 // The commitment is the last output of the coinbase that starts with the prefix; its nonce is the
 // coinbase's only witness item.
-Result<> verify_witness_commitment(const Block& block) {
+Result<> check_witness_commitment(const Block& block) {
   const Tx& coinbase = block.txs.front();
   ByteView commitment;
   for (const Output& output : block.outputs_of(coinbase))
@@ -169,8 +169,8 @@ Result<> decode_bitcoin(Block& block, ByteView raw, DecodeOptions options) {
   block.hash = crypto::sha256d(block.header);
   for (Tx& tx : block.txs) tx.id = tx_id(tx);
   if (!options.verify) return {};
-  TRY(verify_merkle(block));
-  return verify_witness_commitment(block);
+  TRY(check_merkle_root(block));
+  return check_witness_commitment(block);
 }
 
 Result<> decode_bitcoin_tx(Block& block, ByteView raw, DecodeOptions options) {
@@ -184,3 +184,15 @@ Result<> decode_bitcoin_tx(Block& block, ByteView raw, DecodeOptions options) {
 }
 
 }  // namespace coffer::chain::detail
+
+namespace coffer::chain {
+
+Result<> verify_merkle_root(const Block& block) {
+  return detail::check_merkle_root(block);
+}
+
+Result<> verify_witness_commitment(const Block& block) {
+  return detail::check_witness_commitment(block);
+}
+
+}  // namespace coffer::chain

@@ -75,6 +75,17 @@ TEST(BlockJson, WitnessCommitmentIsNullWithoutWitnesses) {
   EXPECT_EQ(decoded(coinbase_block(false, true)).at("witness_commit_ok"), json::value(false));
 }
 
+TEST(BlockJson, EachCommitmentIsJudgedByItself) {
+  Bytes raw = coinbase_block(true, true);
+  raw[raw.size() - 5] ^= 1;  // the witness, which no id covers
+  EXPECT_EQ(decoded(raw).at("merkle_ok"), json::value(true));
+  EXPECT_EQ(decoded(raw).at("witness_commit_ok"), json::value(false));
+  raw = coinbase_block(true, true);
+  raw[40] ^= 1;  // the header's merkle root
+  EXPECT_EQ(decoded(raw).at("merkle_ok"), json::value(false));
+  EXPECT_EQ(decoded(raw).at("witness_commit_ok"), json::value(true));
+}
+
 TEST(BlockJson, BitcoinAmountsAreStrings) {  // U9
   const json::value block = decoded(coinbase_block(true, true));
   const json::array& outputs = block.at("txs").at(0).at("out").as_array();

@@ -156,35 +156,39 @@ Result<Key> parse_cursor(CoinOrder order, std::string_view text) {
 // looked up, so that no plan reads more of the wallet.
 std::string coin_sql(sql::Dialect dialect, const CoinQuery& query, bool history, bool has_address,
                      bool goes_on, std::size_t rows) {
-  std::string where = " WHERE wallet_id = $1";
+  std::string from = "SELECT * FROM utxos";
   // SQLite would walk through the spent coins too, by the index of all of them.
   if (dialect == sql::Dialect::kSqlite && !history && !by_amount(query.order))
-    where.insert(0, has_address ? " INDEXED BY idx_utxos_unspent_by_address"
-                                : " INDEXED BY idx_utxos_unspent");
+    from +=
+        has_address ? " INDEXED BY idx_utxos_unspent_by_address" : " INDEXED BY idx_utxos_unspent";
+  from += " WHERE wallet_id = $1";
   int next = 2;
-  if (!history) where += " AND spent_by_tx_id IS NULL";
-  if (has_address) where += fmt::format(" AND address_id = ${}", next++);
-  if (by_amount(query.order)) {
-    if (query.min_amount) where += fmt::format(" AND amount >= ${}", next++);
-    if (query.max_amount) where += fmt::format(" AND amount <= ${}", next++);
-  }
+  if (!history) from += " AND spent_by_tx_id IS NULL";
+  if (has_address) from += fmt::format(" AND address_id = ${}", next++);
   const std::string_view sign = descends(query.order) ? "<" : ">";
   const std::string_view direction = descends(query.order) ? " DESC" : "";
-  std::vector<std::string_view> key = {"chain_position", "tx_id", "output_index"};
-  if (by_amount(query.order))
-    key = {"amount", "id"};
-  else if (history && has_address)
-    key[0] = "chain_position + 0";  // or SQLite would look for them in the whole wallet, in order
-  if (goes_on) {
-    std::vector<std::string> after;
-    for (std::size_t i = 0; i < key.size(); ++i) after.push_back(fmt::format("${}", next++));
-    where += fmt::format(" AND ({}) {} ({})", fmt::join(key, ", "), sign, fmt::join(after, ", "));
+  std::string chosen;
+  if (by_amount(query.order)) {
+    if (query.min_amount) from += fmt::format(" AND amount >= ${}", next++);
+    if (query.max_amount) from += fmt::format(" AND amount <= ${}", next++);
+    const std::string tail = fmt::format(" ORDER BY amount{0}, id{0} LIMIT {1}", direction, rows);
+    // In two parts: a comparison of both columns would make SQLite read all coins of one amount.
+    chosen = !goes_on ? from + tail
+                      : fmt::format(
+                            "SELECT * FROM ({0} AND amount = ${1} AND id {3} ${2}{4}) e"
+                            " UNION ALL SELECT * FROM ({0} AND amount {3} ${1}{4}) r{4}",
+                            from, next, next + 1, sign, tail);
+  } else {
+    // Of an address SQLite would look for history in the whole wallet, in its order.
+    const std::string_view position =
+        history && has_address ? "chain_position + 0" : "chain_position";
+    if (goes_on)
+      from += fmt::format(" AND ({}, tx_id, output_index) {} (${}, ${}, ${})", position, sign, next,
+                          next + 1, next + 2);
+    chosen = fmt::format("{0} ORDER BY {1}{2}, tx_id{2}, output_index{2} LIMIT {3}", from, position,
+                         direction, rows);
   }
-  std::vector<std::string> order;
-  for (const std::string_view column : key) order.push_back(fmt::format("{}{}", column, direction));
-  where += fmt::format(" ORDER BY {}", fmt::join(order, ", "));
-  return fmt::format("SELECT {} FROM (SELECT * FROM utxos{} LIMIT {}) u{}", kColumns, where, rows,
-                     kMore);
+  return fmt::format("SELECT {} FROM ({}) u{}", kColumns, chosen, kMore);
 }
 
 struct Look {
