@@ -1,12 +1,14 @@
-// seed_corpus DATA CORPUS: real blocks, transactions, addresses and indexes as first inputs for the
-// fuzz targets, one directory each.
+// seed_corpus DATA CORPUS: real blocks, transactions, addresses and indexes, and what nodes answer,
+// as first inputs for the fuzz targets, one directory each.
 #include <cctype>
 #include <cstdio>
 #include <filesystem>
 
 #include "base/file.h"
 #include "chain/decode.h"
+#include "codec/cbor_writer.h"
 #include "feed/block_file.h"
+#include "feed/devnet_chain.h"
 
 namespace coffer {
 namespace {
@@ -67,6 +69,64 @@ void add_chunk(Corpus& corpus, fs::path file) {
   corpus.add("chunk_index", input);
 }
 
+// The inputs of fuzz_rpc_answer: a byte for the status, then the body.
+void add_rpc_answers(Corpus& corpus) {
+  const std::string hash = "\"" + std::string(64, 'a') + "\"";
+  feed::DevnetChain devnet({.seed = 1});
+  const std::string block = "\"" + to_hex(devnet.next().block) + "\"";
+  const auto add = [&](char status, const std::string& result, const std::string& error) {
+    corpus.add("rpc_answer", as_bytes(status + std::string("{\"result\":") + result +
+                                      ",\"error\":" + error + ",\"id\":1}\n"));
+  };
+  for (const std::string& result :
+       {hash, block, std::string("null"), "[" + hash + "," + hash + "]", std::string("[]"),
+        "{\"chain\":\"regtest\",\"blocks\":7,\"bestblockhash\":" + hash + ",\"pruned\":false}",
+        "{\"txid\":" + hash + ",\"hex\":\"0200\",\"blockhash\":null,\"vin\":[{}]}",
+        std::string(
+            "[{\"type\":\"pubsequence\",\"address\":\"tcp://127.0.0.1:28332\",\"hwm\":1000}]")})
+    add('0', result, "null");
+  add('1', "null", "{\"code\":-1,\"message\":\"Block not available (pruned data)\"}");
+  add('1', "null", "{\"code\":-28,\"message\":\"Loading block index\\u2026\"}");
+  corpus.add("rpc_answer", as_bytes("1Work queue depth exceeded"));
+}
+
+// The inputs of fuzz_n2c_segments: a byte for the protocol and the pieces, then the segments.
+void add_n2c_segments(Corpus& corpus) {
+  using codec::CborWriter;
+  const auto add = [&](std::uint8_t first, ByteView message) {
+    for (const std::size_t segment : {std::size_t{1}, std::size_t{7}, std::size_t{12'288}}) {
+      Bytes input = {first};
+      for (std::size_t at = 0; at < message.size(); at += segment) {
+        const ByteView part = message.subspan(at, std::min(segment, message.size() - at));
+        append_be32(input, 99);
+        append_be32(input, (first % 2 == 0 ? 0x8005'0000u : 0x8000'0000u) |
+                               static_cast<std::uint32_t>(part.size()));
+        append(input, part);
+      }
+      corpus.add("n2c_segments", input);
+    }
+  };
+  Bytes accepted, refused;
+  CborWriter(accepted).array(3).uint(1).uint(0x8015).array(2).uint(2).boolean(false);
+  CborWriter(refused).array(2).uint(2).array(3).uint(2).uint(0x8015).text("not now");
+  add(1, accepted);
+  add(255, refused);
+  feed::DevnetChain devnet({.family = chain::Family::kCardano, .seed = 1, .txs_per_block = 2});
+  for (int i = 0; i < 5; ++i) {
+    const feed::Emission emission = devnet.next();
+    const auto end = [&](CborWriter writer) {
+      writer.array(2).array(2).uint(20).bytes(emission.hash.view()).uint(emission.height);
+    };
+    Bytes forward, backward, found;
+    end(CborWriter(forward).array(3).uint(2).tag(24).bytes(emission.block));
+    end(CborWriter(backward).array(3).uint(3).array(2).uint(20).bytes(emission.hash.view()));
+    end(CborWriter(found).array(3).uint(5).array(0));
+    for (const Bytes* message : {&forward, &backward, &found})
+      add(static_cast<std::uint8_t>(40 * i), *message);
+  }
+  add(0, Bytes{0x81, 0x01});
+}
+
 }  // namespace
 }  // namespace coffer
 
@@ -90,6 +150,8 @@ int main(int argc, char** argv) {
         add_blocks(corpus, "cardano", "preprod", entry.path(), 4);
     }
   }
+  add_rpc_answers(corpus);
+  add_n2c_segments(corpus);
   std::printf("%zu inputs from %s\n", corpus.count(), data.c_str());
   return 0;
 }
