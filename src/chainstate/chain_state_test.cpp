@@ -18,6 +18,7 @@ chain::Block header(std::uint8_t branch, std::uint64_t number, const Hash256& pr
                     bool boundary = false) {
   chain::Block block;
   block.family = chain::Family::kCardano;
+  block.era = boundary ? 0 : 6;
   block.hash[0] = branch, block.hash[1] = boundary ? 1 : 0, block.hash[31] = 7;
   store_le(block.hash.data() + 8, number);
   block.prev = prev;
