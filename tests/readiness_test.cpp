@@ -127,6 +127,14 @@ TEST_F(Readiness, AStoreThatCannotFollowIsNamedAndTheOthersGoOn) {
   }));
   EXPECT_NE(body.find("utxo"), std::string::npos) << body;
   EXPECT_NE(body.find("coffer utxo rebuild"), std::string::npos) << body;
+  // What to do stands in the reasons, which are all that many people look at.
+  const json::value ready = json::parse(body);
+  const std::string repair(ready.at("halted").at(0).at("repair").as_string());
+  EXPECT_FALSE(repair.empty());
+  const json::array& reasons = ready.at("reasons").as_array();
+  EXPECT_TRUE(std::any_of(reasons.begin(), reasons.end(), [&](const json::value& reason) {
+    return reason.as_string().starts_with("utxo halted: ") && reason.as_string().ends_with(repair);
+  })) << body;
   EXPECT_EQ(consumer("utxo").at("state").as_string(), "halted");
   expect_that_the_others_go_on();
   EXPECT_NE(consumer("totals").at("state").as_string(), "halted");

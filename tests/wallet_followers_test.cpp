@@ -13,10 +13,11 @@ class Followers : public Story {
     paid_ = tx({foreign(1)}, {{1, 100}});
     rival_ = tx({foreign(1)}, {{99, 100}});
     mine({paid_});
-    // It reads the wallets when the payment is long in a block.
+    // It reads the wallets when the payment is long in a block, with the block that it is first to
+    // take.
     other_ = Feed::open(store()).value();
-    mine();
-    tell_other(chain_.back());
+    tell_other(append_block({}));
+    deliver(chain_.back());
   }
 
   void tell_other(const std::shared_ptr<const chain::Block>& block) {
@@ -48,6 +49,43 @@ TEST_P(Followers, WhatOneDisconnectedIsWatchedByTheOther) {
   both_roll_back(2);
   EXPECT_EQ(status(paid_), "published");
   tell_other(append_block({rival_}));
+  EXPECT_EQ(status(paid_), "failed: double_spent");
+}
+
+// Nothing is paid to the wallet: only the coin tells that the transaction is of interest.
+TEST_P(Followers, W12_ASpendOfACoinThatAnotherProcessFoundIsSeen) {
+  const MadeTx more = incoming(7);
+  mine({more});
+  tell_other(chain_.back());
+  const MadeTx payment = tx({coin(more)}, {{99, 6}});
+  tell_other(append_block({payment}));
+  EXPECT_EQ(status(payment), "published@4");
+  EXPECT_EQ(balance().total, 100u);
+}
+
+TEST_P(Followers, W12_ASpendOfACoinIsSeenAfterARestart) {
+  engine_->open();
+  const MadeTx payment = tx({coin(paid_)}, {{99, 90}});
+  mine({payment});
+  EXPECT_EQ(status(payment), "published@3");
+  EXPECT_EQ(balance().total, 0u);
+}
+
+TEST_P(Followers, W12_ASpendOfACoinThatAPersonRecordedIsSeen) {
+  const MadeTx more = incoming(7), payment = tx({coin(more)}, {{99, 6}});
+  ok(record(more));
+  see(payment);
+  EXPECT_EQ(status(payment), "published");
+  EXPECT_EQ(balance().total, 100u);
+}
+
+// The payment was in a block when it read the wallets; it takes the block away itself.
+TEST_P(Followers, W12_WhatIsDisconnectedAfterARestartIsWatched) {
+  engine_->open();
+  mine();  // it has read the wallets
+  (void)roll_back(3);
+  EXPECT_EQ(status(paid_), "published");
+  mine({rival_});
   EXPECT_EQ(status(paid_), "failed: double_spent");
 }
 

@@ -1,4 +1,5 @@
 // Leases and the time they live by (W8), and what a balance is made of (W1, W7, W13).
+#include <future>
 #include <thread>
 
 #include "wallet_story.h"
@@ -92,6 +93,51 @@ TEST_P(Leases, W8_ACallersClockDoesNotMatter) {
   const auto now = number("SELECT coffer_now()");
   EXPECT_EQ(now, clock().unix_ms());
   EXPECT_EQ(store().leases(alice_, {})->items.front().lease.expires_at_ms, now + 1'000);
+}
+
+// At the very millisecond at which it ends, a lease is over for everybody.
+TEST_P(Leases, W8_AnExpiredLeaseHoldsNothing) {
+  const MadeTx small = confirmed(10), large = confirmed(100);
+  ok(lease({coin(small), coin(large)}, 1));
+  const MadeTx payment = tx({coin(small)}, {{99, 9}});
+  clock().advance_ms(999);
+  EXPECT_EQ(code(record_pending(payment)), Code::kConflict);
+  EXPECT_EQ(code(store().release(alice_, std::vector{coin(large)}, lock_id(2))), Code::kConflict);
+  clock().advance_ms(1);
+  ok(store().release(alice_, std::vector{coin(large)}, lock_id(2)));
+  ok(record_pending(payment));
+}
+
+TEST_P(Leases, W8_WhatOneHasLeasedIsSelectedAgainUntilItExpires) {
+  const MadeTx small = confirmed(10), large = confirmed(100);
+  ok(lease({coin(small)}, 1));
+  const LeaseSelection wanted{.amount = 10, .lock_id = lock_id(1), .duration_ms = 1'000};
+  clock().advance_ms(1'000);
+  const auto later = store().select_and_lease(alice_, wanted);
+  ok(later);
+  ASSERT_EQ(later->coins.size(), 1u);
+  EXPECT_EQ(later->coins[0].outpoint, coin(large)) << "the largest of all that are free";
+  clock().advance_ms(999);
+  ok(lease({coin(small)}, 2));
+  const auto again = store().select_and_lease(alice_, wanted);
+  ok(again);
+  ASSERT_EQ(again->coins.size(), 1u);
+  EXPECT_EQ(again->coins[0].outpoint, coin(large));
+}
+
+TEST_P(Leases, W7_ACoinbaseIsLeasedWhenItIsMature) {
+  mine();
+  const MadeTx reward = coinbase(5'000);
+  mine({reward});
+  mine_empty(99);
+  const LeaseSelection wanted{.amount = 5'000, .lock_id = lock_id(1), .duration_ms = 1'000};
+  EXPECT_EQ(code(lease({coin(reward)}, 1)), Code::kConflict);
+  EXPECT_EQ(code(store().select_and_lease(alice_, wanted)), Code::kConflict);
+  mine();
+  ok(lease({coin(reward)}, 1));
+  ok(store().release_all(alice_, lock_id(1)));
+  ok(store().select_and_lease(alice_, wanted));
+  EXPECT_EQ(balance().leased, 5'000u);
 }
 
 TEST_P(Leases, E3_TheSameLeaseAgainAnswersAsTheFirstTime) {
@@ -203,6 +249,23 @@ TEST_P(Leases, W8_SeveralAreTakenInTheOrderOfTheirCoins_SoThatNobodyWaitsInACirc
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(engine_->database().stats().retries, retries);  // the server broke no deadlock
+}
+
+// The cleanup has found the lease expired, and waits for whoever takes it over.
+TEST_P(Leases, W8_CleanupLeavesWhatWasTakenOverMeanwhile) {
+  if (is_sqlite()) return;  // one writer at a time
+  const MadeTx money = confirmed();
+  ok(lease({coin(money)}, 1));
+  clock().advance_ms(1'000);
+  std::future<Result<std::uint64_t>> cleaned;
+  ok(engine_->database().run_transaction([&](sql::Transaction& at) -> Result<> {
+    (void)TRY(at.execute("UPDATE utxo_leases SET expires_at = expires_at + 1000"));
+    cleaned = std::async(std::launch::async, [&] { return store().clean_leases(); });
+    EXPECT_TRUE(waits_for_a_lock(cleaned));
+    return {};
+  }));
+  EXPECT_EQ(cleaned.get().value(), 0u);
+  EXPECT_EQ(listed(), 1u);
 }
 
 // ---- balances ----

@@ -92,6 +92,40 @@ TEST_P(Prune, W6_AReplayOfWhatIsPrunedChangesNothing) {
   EXPECT_EQ(everything(), before);
 }
 
+// Its coin was spent and pruned, and it is kept for the sake of another coin.
+TEST_P(Prune, W6_AReplayOfAStubBringsNoCoinBack) {
+  const MadeTx money = tx({foreign(1)}, {{1, 100}, {2, 50}});
+  const MadeTx payment = tx({coin(money)}, {{99, 60}, {1, 30}});
+  mine({money, payment});
+  mine({tx({coin(payment, 1)}, {{99, 25}})});
+  mine_empty(300);
+  EXPECT_EQ(prune().stubs, 1u);
+  EXPECT_EQ(state(coin(payment, 1)), "absent");
+  const std::string before = everything();
+  see(payment);
+  ok(record(payment));
+  ok(record_pending(payment));
+  deliver(chain_[0]);
+  EXPECT_EQ(everything(), before);
+  EXPECT_EQ(balance().total, 50u);
+}
+
+// No chain does it; whatever says so, what a stub has spent is not to be had again.
+TEST_P(Prune, W5_ABlockDoesNotTakeACoinFromAStub) {
+  const MadeTx money = tx({foreign(1)}, {{1, 100}, {2, 50}});
+  const MadeTx payment = tx({coin(money)}, {{99, 90}});
+  mine({money, payment});
+  mine_empty(300);
+  EXPECT_EQ(prune().stubs, 1u);
+  const MadeTx rival = tx({coin(money)}, {{99, 80}});
+  mine({rival});
+  EXPECT_EQ(spender(coin(money)), payment.id);
+  (void)roll_back(1);
+  mine({tx(rival.inputs, {{99, 70}})});
+  EXPECT_EQ(spender(coin(money)), payment.id);
+  EXPECT_EQ(balance().total, 50u);
+}
+
 TEST_P(Prune, W6_TotalsStayRight) {
   const MadeTx one = tx({foreign(1)}, {{1, 1'000}, {2, 200}}), two = incoming(30);
   mine({one, two});
@@ -131,6 +165,19 @@ TEST_P(Prune, W6_ARollbackBelowWhatIsPrunedIsRefusedWhole) {
   mine();  // it goes on
   (void)roll_back(chain_.size() - 2);
   EXPECT_EQ(status(later), "published");
+}
+
+TEST_P(Prune, W6_ABlockOfWhichSomethingIsPrunedIsNotPutInPlaceOfAnother) {
+  const MadeTx money = confirmed(100);
+  mine({tx({coin(money)}, {{99, 90}})});
+  mine_empty(300);
+  EXPECT_EQ(prune().transactions, 2u);
+  const std::string before = everything();
+  const auto other = make_block(network(), chain_[0]->hash, 1, {incoming(5)}, 777);
+  EXPECT_EQ(
+      code(feed().rescan_block(alice_, *other, [](const auto&) { return Result<bool>(true); })),
+      Code::kBeyondWindow);
+  EXPECT_EQ(everything(), before);
 }
 
 TEST_P(Prune, ADryRunPromisesWhatARunDoes) {
@@ -173,6 +220,23 @@ TEST_P(Prune, W6_InvalidHistoryGoesByAgeAndOnlyIfAsked) {
   mine({old});
   EXPECT_EQ(status(old), "published@0");
   EXPECT_EQ(status(rival), "failed: double_spent");
+}
+
+// The block of the child is known, that of its parent is not: the parent still counts as replaced.
+TEST_P(Prune, W6_InvalidHistoryWhoseCoinIsSpentStays) {
+  const MadeTx parent = tx({foreign(1)}, {{1, 100}}), child = tx({coin(parent)}, {{1, 90}});
+  see(parent), see(child);
+  see(tx({foreign(1)}, {{99, 100}}));
+  mine({child});
+  EXPECT_EQ(status(parent), "replaced: replaced");
+  EXPECT_EQ(spender(coin(parent)), child.id);
+  PruneOptions options;
+  options.invalid_older_than_ms = 0;
+  EXPECT_EQ(prune(options).invalid, 0u);
+  EXPECT_EQ(store().transaction(alice_, child.id)->entry.fee, 10u);
+  mine({parent});
+  EXPECT_EQ(status(parent), "published@1");
+  EXPECT_EQ(balance().total, 90u);
 }
 
 TEST_P(Prune, GoesOnWhereTheLimitStoppedIt) {

@@ -179,6 +179,41 @@ TEST_P(PrunedBefore, SuchACoinIsSpentAndPrunedLikeAnyOther) {
   expect_nothing_new();
 }
 
+TEST_P(PrunedBefore, AStubWithACoinOfItsOwnStays) {
+  const MadeTx money = tx({foreign(1)}, {{1, 100}, {2, 50}});
+  const MadeTx payment = tx({coin(money)}, {{99, 40}, {3, 30}});
+  mine({money, payment});
+  mine_empty(300);
+  prune();
+  watch(alice_, script(3));
+  EXPECT_EQ(rescan(), 1u);
+  // The last coin that named it as its spender goes.
+  mine({tx({coin(money, 1)}, {{99, 45}})});
+  mine_empty(288);
+  prune();
+  EXPECT_EQ(status(money), "absent");
+  EXPECT_EQ(state(coin(payment, 1)), "confirmed");
+  EXPECT_EQ(balance().spendable, 30u);
+  expect_nothing_new();
+}
+
+// An older version believed a person who named a lower block, and pruned.
+TEST_P(PrunedBefore, U2_TheBlockInWhichItIsFoundAgainCannotBeUndone) {
+  const MadeTx money = tx({foreign(1)}, {{1, 100}, {3, 50}});
+  mine_empty(5);
+  mine({money, tx({coin(money)}, {{99, 90}})});
+  mine_empty(300);
+  prune();
+  ok(sql("UPDATE pruned_transactions SET height = 0"));
+  ok(sql("UPDATE pruned_summary SET lowest_height = 0, highest_height = 0, fixed_height = 0"));
+  watch(alice_, script(3));
+  EXPECT_EQ(rescan(), 1u);
+  EXPECT_EQ(status(money), "published@5");
+  const std::string before = everything();
+  EXPECT_EQ(code(try_roll_back(chain_.size() - 5)), Code::kBeyondWindow);
+  EXPECT_EQ(everything(), before);
+}
+
 TEST_P(PrunedBefore, WhatAnOlderVersionPrunedIsFoundByItsNewAddresses) {
   const MadeTx money = tx({foreign(1)}, {{1, 100}, {2, 20}, {3, 50}});
   mine({money});

@@ -177,6 +177,22 @@ TEST_P(Reorg, E2_BlocksThatAreHeldBackComeInOneCommit) {
   EXPECT_EQ(feed().position(), position_after(2));
 }
 
+TEST_P(Reorg, E2_ACommitDoesNotSpanTheLineOfTheWindow) {
+  const auto give = [&](std::uint64_t amount, bool below_window, std::uint64_t behind) {
+    const auto block = append_block({incoming(amount)});
+    ok(feed().on_block({Ordinal(block->number.value), block, below_window, behind}));
+  };
+  give(1, true, 4);
+  give(2, true, 3);
+  EXPECT_EQ(balance().tip_height, -1) << "both are held back";
+  give(4, false, 2);
+  EXPECT_EQ(balance().tip_height, 1) << "those below the window are committed, this one is held";
+  EXPECT_EQ(balance().total, 3u);
+  give(8, false, 0);
+  EXPECT_EQ(balance().tip_height, 3);
+  EXPECT_EQ(balance().total, 15u);
+}
+
 TEST_P(Reorg, E2_WhatWasHeldBackAndLostComesAgain) {
   mine();
   deliver(append_block({incoming(5)}), 1);

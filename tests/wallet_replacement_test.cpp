@@ -36,6 +36,19 @@ TEST_P(Replacement, OfAReplacement) {
   EXPECT_EQ(balance().unconfirmed, 100u);
 }
 
+TEST_P(Replacement, W3_DescendantsFailWithoutAnEdge) {
+  const MadeTx money = confirmed();
+  const MadeTx first = tx({coin(money)}, {{1, 90}}), child = tx({coin(first)}, {{1, 80}});
+  see(first), see(child);
+  const MadeTx second = tx({coin(money)}, {{1, 85}});
+  see(second);
+  EXPECT_EQ(status(child), "failed: parent_invalid");
+  EXPECT_EQ(store().transaction(alice_, first.id)->entry.replaced_by,
+            std::vector<Hash256>{second.id});
+  EXPECT_TRUE(store().transaction(alice_, child.id)->entry.replaced_by.empty());
+  EXPECT_EQ(store().transaction(alice_, second.id)->entry.replaces, std::vector<Hash256>{first.id});
+}
+
 TEST_P(Replacement, E1_ReplacedThatIsMinedAfterAll_TakesItsInputsBack) {
   const MadeTx one = confirmed(100), two = confirmed(200);
   const MadeTx first = tx({coin(one), coin(two)}, {{1, 290}});

@@ -53,6 +53,25 @@ TEST_P(Schema, W4_DeletingBlocksByHand_OrphansCoinbasesAndUnconfirmsTheRest) {
   deliver(chain_.back());
 }
 
+// An age counts from the reorganisation, whenever the block was mined.
+TEST_P(Schema, W4_ADisconnectedCoinbaseIsOrphanedNow) {
+  const MadeTx reward = coinbase(5'000), payment = incoming(100);
+  mine({reward, payment});
+  ok(sql("UPDATE transactions SET in_mempool = $1", {true}));
+  clock().advance_ms(1'000);
+  const auto changed_at = [&](const MadeTx& made) {
+    return number("SELECT changed_at FROM transactions WHERE id = $1", {id_of(made)});
+  };
+  ok(sql("DELETE FROM blocks"));
+  EXPECT_EQ(changed_at(reward), kStart + 1'000);
+  EXPECT_EQ(changed_at(payment), kStart) << "its status is what it was";
+  PruneOptions invalid;
+  invalid.invalid_older_than_ms = 1'000;
+  EXPECT_EQ(store().prune(alice_, invalid)->invalid, 0u);
+  EXPECT_FALSE(in_mempool(reward));
+  EXPECT_FALSE(in_mempool(payment)) << "the node has not said so yet";
+}
+
 TEST_P(Schema, W4_ForbiddenCombinationsAreRefused) {
   const MadeTx reward = coinbase(), payment = incoming();
   mine({reward, payment});

@@ -1,4 +1,5 @@
 // Coins chosen and leased at once (W8).
+#include <future>
 #include <thread>
 
 #include "wallet_story.h"
@@ -63,6 +64,26 @@ TEST_P(Select, WhatIsMissingIsSaidAndNothingIsTaken) {  // E6
   EXPECT_EQ(amounts(store().select_and_lease(alice_, wanted(101))), (Amounts{50, 100}));
 }
 
+// Whatever is chosen, another has leased it by then: a trigger plays the rivals who are faster.
+TEST_P(Select, ContentionIsNotInsufficientFunds) {  // E6
+  (void)confirmed(100);
+  const std::string_view lose = is_sqlite()
+                                    ? "CREATE TRIGGER trg_lose BEFORE INSERT ON utxo_leases"
+                                      " BEGIN SELECT RAISE(IGNORE); END"
+                                    : "CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql"
+                                      " AS 'BEGIN RETURN NULL; END';"
+                                      "CREATE TRIGGER trg_lose BEFORE INSERT ON utxo_leases"
+                                      " FOR EACH ROW EXECUTE FUNCTION lose()";
+  ok(script_sql(lose));
+  const auto refused = store().select_and_lease(alice_, wanted(60));
+  ok(script_sql(is_sqlite() ? "DROP TRIGGER trg_lose" : "DROP FUNCTION lose() CASCADE"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kUnavailable) << refused.error().message;
+  EXPECT_TRUE(refused.error().retryable);
+  EXPECT_EQ(balance().leased, 0u);
+  EXPECT_EQ(amounts(store().select_and_lease(alice_, wanted(60))), (Amounts{100}));
+}
+
 TEST_P(Select, UnconfirmedOnesByOptInOnly) {  // W1
   const MadeTx money = confirmed(100);
   ok(record_pending(tx({coin(money)}, {{1, 90}})));
@@ -71,6 +92,15 @@ TEST_P(Select, UnconfirmedOnesByOptInOnly) {  // W1
   LeaseSelection chained = wanted(95);
   chained.chain_pending = true;
   EXPECT_EQ(amounts(store().select_and_lease(alice_, chained)), (Amounts{7, 90}));
+}
+
+TEST_P(Select, WhatIsLeasedAlreadyCountsIfItMayBeSpent) {  // W1
+  (void)confirmed(30);
+  const MadeTx loose = incoming(100);
+  see(loose);
+  ok(store().lease(alice_, {{coin(loose)}, lock_id(1), 1'000}));
+  EXPECT_EQ(code(store().select_and_lease(alice_, wanted(50))), Code::kConflict);
+  EXPECT_EQ(amounts(store().select_and_lease(alice_, wanted(30))), (Amounts{30}));
 }
 
 TEST_P(Select, OfOneAccount) {
@@ -93,6 +123,51 @@ TEST_P(Select, BadInput) {
   endless.duration_ms = 0;
   EXPECT_EQ(code(store().select_and_lease(alice_, endless)), Code::kInvalidInput);
   EXPECT_EQ(code(store().select_and_lease(WalletId(999'999), wanted(1))), Code::kNotFound);
+}
+
+// Two who select do not choose the same coins: the second waits for the wallet.
+TEST_P(Select, W8_WhoSelectsWaitsForItsTurn) {
+  if (is_sqlite()) return;  // one writer at a time
+  (void)confirmed(100);
+  std::future<Result<SelectedCoins>> selected;
+  ok(engine_->database().run_transaction([&](sql::Transaction& at) -> Result<> {
+    (void)TRY(at.query("SELECT id FROM wallets WHERE id = $1 FOR NO KEY UPDATE", {alice_}));
+    selected = std::async(std::launch::async,
+                          [&] { return store().select_and_lease(alice_, wanted(100)); });
+    EXPECT_TRUE(waits_for_a_lock(selected));
+    return {};
+  }));
+  EXPECT_EQ(amounts(selected.get()), (Amounts{100}));
+}
+
+// Somebody spends the coin and has not committed yet: whoever wants to lease it waits, and then
+// sees that it is spent.
+TEST_P(Select, W8_ACoinThatIsSpentMeanwhileIsNotLeased) {
+  if (is_sqlite()) return;  // one writer at a time
+  is_damaged();             // the spender names no coin
+  const MadeTx money = confirmed(100);
+  see(incoming(1));
+  for (const bool by_name : {true, false}) {
+    const auto lease = [&]() -> Result<> {
+      if (by_name)
+        (void)TRY(store().lease(alice_, {{coin(money)}, lock_id(1), 1'000}));
+      else
+        (void)TRY(store().select_and_lease(alice_, wanted(100)));
+      return {};
+    };
+    ok(sql("UPDATE utxos SET spent_by_tx_id = NULL, spent_input_index = NULL"));
+    std::future<Result<>> leased;
+    ok(engine_->database().run_transaction([&](sql::Transaction& at) -> Result<> {
+      (void)TRY(
+          at.execute("UPDATE utxos SET spent_by_tx_id = (SELECT max(id) FROM transactions),"
+                     " spent_input_index = 0 WHERE amount = 100"));
+      leased = std::async(std::launch::async, lease);
+      EXPECT_TRUE(waits_for_a_lock(leased));
+      return {};
+    }));
+    EXPECT_EQ(code(leased.get()), Code::kConflict) << by_name;
+    EXPECT_EQ(number("SELECT count(*) FROM utxo_leases"), 0);
+  }
 }
 
 // Beside those who lease by name: nobody gets a coin that another has, and whoever asks for no more

@@ -2,6 +2,8 @@
 // like a story. Every story ends with a verification of the whole database.
 #pragma once
 
+#include <future>
+
 #include "sql/test_engines.h"
 #include "wallet_engines.h"
 #include "wallet_world.h"
@@ -194,6 +196,17 @@ class Story : public testing::TestWithParam<sql::test::Engine> {
     const auto value = connection->value<std::int64_t>(text, params);
     EXPECT_TRUE(value) << value.error().message;
     return value && *value ? **value : -1;
+  }
+  // PostgreSQL: whether what runs beside this test comes to wait for a lock, rather than to its
+  // end.
+  template <typename T>
+  bool waits_for_a_lock(const std::future<T>& running) {
+    const std::int64_t end = system_clock().steady_ms() + 60'000;
+    while (running.wait_for(std::chrono::milliseconds(5)) != std::future_status::ready) {
+      if (number("SELECT count(*) FROM pg_locks WHERE NOT granted") > 0) return true;
+      if (system_clock().steady_ms() > end) return false;
+    }
+    return false;
   }
   std::int64_t id_of(const MadeTx& made) {
     return number("SELECT id FROM transactions WHERE wallet_id = $1 AND tx_hash = $2",

@@ -4,6 +4,7 @@
 
 #include "base/temp_dir.h"
 #include "chainstate/event_log.h"
+#include "chainstate/grouped_writer.h"
 #include "chainstate/totals.h"
 
 namespace coffer::chainstate {
@@ -233,6 +234,25 @@ TEST_F(ChainStateTest, BelowTheWindowManyBlocksShareACommitNeverAcrossTheLine) {
   EXPECT_EQ(Totals::open(*db_, kWindow).value()->position().height(), 5u);
   ASSERT_TRUE(totals_->flush());
   EXPECT_EQ(Totals::open(*db_, kWindow).value()->position().height(), 7u);
+}
+
+// What the first block of the window adds comes into a batch of its own.
+TEST_F(ChainStateTest, HeldBlocksAreCommittedBeforeTheFirstOfTheWindow) {  // E2
+  const auto writer = GroupedWriter::open(*db_, "test").value();
+  const auto apply = [&](std::uint64_t number, bool below) {
+    const auto block = std::make_shared<chain::Block>(header(0, number, {}));
+    std::uint64_t committed = 0, changes = 0;
+    EXPECT_TRUE(writer->apply({Ordinal(number), block, below}, [&](kv::Batch& batch) {
+      committed = writer->committed().height();
+      changes = batch.count();
+      batch.put(db_->column(kMetaColumn).value(), as_bytes("changed"), as_bytes("it"));
+    }));
+    return std::pair(committed, changes);
+  };
+  EXPECT_EQ(apply(0, true), std::pair(0ul, 0ul));
+  EXPECT_EQ(apply(1, true), std::pair(0ul, 1ul)) << "both are in one batch";
+  EXPECT_EQ(apply(2, false), std::pair(2ul, 0ul)) << "the third is not";
+  EXPECT_EQ(writer->committed().height(), 3u);
 }
 
 TEST_F(ChainStateTest, TheEventLogNumbersAndForgets) {

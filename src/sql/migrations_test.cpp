@@ -153,6 +153,23 @@ TEST_P(MigrationsTest, ADatabaseBelongsToOneNetwork) {
 }
 
 // Commands that only read begin with migrate(), too.
+TEST_P(MigrationsTest, AnotherGenesisUnderTheSameNamesIsRefused) {  // E5
+  auto options = of_version(1);
+  options.identity = identity();
+  ASSERT_TRUE(migrate(db(), options));
+  options = of_version(3);
+  options.identity = identity();
+  options.identity->genesis.fill(8);
+  const auto refused = migrate(db(), options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kConflict);
+  EXPECT_NE(refused.error().message.find("another bitcoin regtest"), std::string::npos)
+      << refused.error().message;
+  expect_one_line(refused.error());
+  EXPECT_FALSE(migration_status(db(), options));
+  EXPECT_EQ(number("SELECT count(*) FROM toy"), 0);  // nothing was applied
+}
+
 TEST_P(MigrationsTest, NothingToDoDoesNotWaitForAWriter) {
   auto options = of_version(3);
   options.identity = identity();
