@@ -242,7 +242,7 @@ Result<> Ledger::settle(std::string_view which_coins, std::uint64_t id) {
           "     AND i.prev_tx_hash = p.tx_hash AND i.prev_output_index = utxos.output_index"
           "     AND i.wallet_id = p.wallet_id AND t.wallet_id = i.wallet_id AND t.id = i.tx_id"
           "     AND t.status IN ('pending', 'published')"
-          "   ORDER BY t.block_height IS NULL, t.status = 'pending', t.id LIMIT 1)"
+          "   ORDER BY t.status = 'pending', t.id LIMIT 1)"
           " WHERE wallet_id = $1 AND {}"
           // A stub has no inputs any more and keeps what it spent (W5).
           " AND NOT EXISTS (SELECT 1 FROM transactions s WHERE s.wallet_id = utxos.wallet_id"

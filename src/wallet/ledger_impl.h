@@ -1,8 +1,10 @@
 // The life of transactions in one wallet, inside one SQL transaction.
 //
 // The one rule of spending: a coin is spent by the best of the active transactions that name it:
-// confirmed before published before pending, then the earlier. Whenever a status changes, the coins
-// that the transaction names are settled by that rule; nothing else ever writes spent_by_tx_id.
+// the published one before the pending ones, then the earlier. There is at most one published one:
+// whoever is confirmed or published makes its rivals invalid first. Whenever a status changes, the
+// coins that the transaction names are settled by that rule; nothing else ever writes
+// spent_by_tx_id.
 // Cost: a fixed number of statements for a transaction, and one walk and three statements for each
 // that it invalidates; none of them looks at more of the wallet's history than the transactions
 // that name the same outpoints. CROSS JOIN stands where SQLite would choose another order of the

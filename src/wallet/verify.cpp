@@ -33,7 +33,7 @@ constexpr Rule kRules[] = {
      "  JOIN transactions t ON t.wallet_id = i.wallet_id AND t.id = i.tx_id"
      "  WHERE i.prev_tx_hash = p.tx_hash AND i.prev_output_index = u.output_index"
      "  AND i.wallet_id = u.wallet_id AND t.status IN ('pending', 'published')"
-     "  ORDER BY t.block_height IS NULL, t.status = 'pending', t.id LIMIT 1), 0)"},
+     "  ORDER BY t.status = 'pending', t.id LIMIT 1), 0)"},
     {"a coin's spender names it at the place that is recorded",
      "SELECT u.wallet_id, u.id FROM utxos u JOIN transactions p ON p.wallet_id = u.wallet_id"
      " AND p.id = u.tx_id JOIN transactions s ON s.wallet_id = u.wallet_id"
