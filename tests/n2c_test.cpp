@@ -61,9 +61,9 @@ Followed follow(feed::Source& source, const chain::Network& network,
   bus.add(*stores.events);
   bus.start();
   Follower* running = nullptr;
-  Follower follower(
-      source, network, *stores.chain, bus,
-      {.first_pause_ms = 10, .on_connected = [&](const auto& tip) { on_block(*running, tip); }});
+  Follower follower(source, network, *stores.chain, bus,
+                    {.retry = {.first_pause_ms = 10},
+                     .on_connected = [&](const auto& tip) { on_block(*running, tip); }});
   running = &follower;
   const Result<> done = follower.run();
   EXPECT_TRUE(done) << done.error().message;
