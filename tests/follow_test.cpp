@@ -34,12 +34,9 @@ class ListSource final : public feed::Source {
     }
     return feed::Step(feed::Forward{blocks_[at_++]});
   }
-  std::optional<std::uint64_t> tip_number() const override {
-    return claim_tip ? claim_tip(at_) : tip_;
-  }
+  std::optional<std::uint64_t> tip_number() const override { return tip_; }
   void interrupt() override {}
 
-  std::function<std::uint64_t(std::size_t given)> claim_tip = nullptr;  // after so many blocks
   bool repeat_last = false;  // asked again, it says the same
   std::size_t fail_at = ~std::size_t{0};
   int fail_times = 0;
@@ -238,56 +235,6 @@ TEST_P(Follow, ALostSourceIsMetAgain) {
   source.fail_times = 3;
   ASSERT_TRUE(follow(a_.path(), source));
   EXPECT_EQ(end_of(a_.path()).totals_height, 20u);
-}
-
-// Notes what it is told about each block.
-class Recorder final : public bus::Consumer {
- public:
-  std::string_view name() const override { return "recorder"; }
-  bus::Position position() const override {
-    std::lock_guard lock(mutex_);
-    return position_;
-  }
-  Result<> on_block(const bus::BlockApplied& block) override {
-    std::lock_guard lock(mutex_);
-    position_ = block.position();
-    below.push_back(block.below_window);
-    return {};
-  }
-  Result<> on_rollback(const bus::RolledBack&) override { return {}; }
-  std::string repair() const override { return ""; }
-  std::vector<bool> below;
-
- private:
-  mutable std::mutex mutex_;
-  bus::Position position_;
-};
-
-TEST_P(Follow, ATipThatIsClaimedOnceTakesNoBlockOutOfTheWindow) {  // E2, E14
-  const Fork fork = make_fork(GetParam(), 20, 0, 0);
-  // At the tip all the time, but for one lie; far from it in the second run.
-  for (const bool far : {false, true}) {
-    const TempDir dir;
-    Stores stores(dir.path(), network_, 5);
-    Recorder recorder;
-    bus::Bus bus;
-    bus.add(recorder);
-    bus.start();
-    ListSource source(fork.trunk);
-    // One block at a time: the follower reads ahead, and only the claim at a delivery counts.
-    source.claim_tip = [&](std::size_t) -> std::uint64_t {
-      const std::uint64_t has = recorder.position().height();
-      return far ? 1'000 : has == 10 ? ~0ull : has;
-    };
-    Follower follower(
-        source, network_, *stores.chain, bus,
-        {.decode_ahead_blocks = 1, .on_connected = [&](const auto&) { ASSERT_TRUE(bus.drain()); }});
-    ASSERT_TRUE(follower.run());
-    ASSERT_TRUE(bus.drain());
-    bus.stop();
-    ASSERT_EQ(recorder.below.size(), 20u);
-    EXPECT_EQ(std::count(recorder.below.begin(), recorder.below.end(), true), far ? 19 : 0);
-  }
 }
 
 TEST_P(Follow, ADamagedBlockIsAskedForAgain) {  // E14

@@ -200,6 +200,26 @@ TEST_F(RpcSourceFaults, ATipThatWentAwayIsKeptButNotReady) {
       << daemon.ready_body();
 }
 
+TEST_F(RpcSourceFaults, ABlockThatIsNamedButNotGivenIsNoHotLoop) {
+  FakeBitcoind node(chain_.blocks());
+  Daemon daemon(data(), source(node));
+  ASSERT_TRUE(reaches(daemon, node));
+  Hash256 nowhere{};
+  nowhere.fill(3);
+  node.report_tip(feed::RpcTip{999, nowhere});
+  const std::size_t before = node.asked("getblockhash");
+  ASSERT_TRUE(daemon.eventually([&] { return count(daemon.log(), "attempt=1") == 1; }))
+      << daemon.log();
+  EXPECT_NE(daemon.log().find("the node is at block 999 but does not give block 13"),
+            std::string::npos)
+      << daemon.log();
+  EXPECT_LE(node.asked("getblockhash") - before, 100u);  // three polls, a few workers each
+  EXPECT_EQ(daemon.health("ready"), 503);
+  node.report_tip(std::nullopt);
+  node.extend(chain_.mine(1));
+  EXPECT_TRUE(reaches(daemon, node)) << daemon.log();
+}
+
 class SyncTo : public RpcSourceFaults {
  protected:
   // The heights that status shows: the chain's and the consumers'.
@@ -305,6 +325,24 @@ TEST_F(N2cSourceFaults, EverySlipIsAskedAgain) {
   }
   EXPECT_GE(count(daemon.log(), "source is back"), 5u) << daemon.log();
   EXPECT_EQ(daemon.stop(), 0);
+}
+
+TEST_F(N2cSourceFaults, ANodeWithoutBlocksIsWaitedFor) {
+  FakeN2cPeer peer(socket(), network_, chain_.blocks());
+  Daemon daemon(data(), source());
+  ASSERT_TRUE(reaches(daemon, chain_.hashes().back()));
+  // As a node answers whose database was wiped, until it has blocks again.
+  peer.script("intersect",
+              [](test::N2cReply& reply) {
+                reply.kind = test::N2cReply::Kind::kNotFound;
+                reply.tip = {};
+              },
+              {.times = 4});
+  peer.close_connections();
+  ASSERT_TRUE(peer.wait_used(60'000)) << daemon.log();
+  EXPECT_NE(daemon.log().find("has no block yet"), std::string::npos) << daemon.log();
+  peer.extend(chain_.mine(1));
+  EXPECT_TRUE(reaches(daemon, chain_.hashes().back())) << daemon.log();
 }
 
 TEST_F(N2cSourceFaults, BlocksOfAnyDepthAreFollowed) {  // E12

@@ -85,10 +85,13 @@ Result<> run_serve(const Context& context, bool demo) {
   Result<> followed;
   std::thread follower([&] {
     followed = node->follow();
-    if (!followed)
-      log::error("following has stopped; answering from what is stored",
-                 {{"problem", followed.error().message},
-                  {"next", "see 'coffer status', mend it and restart"}});
+    if (followed) return;
+    // A store that failed is opened anew by whoever starts us again; a source that cannot be
+    // followed is no reason to stop answering (E14).
+    if (node->store_failed()) return Signals::wake();
+    log::error("following has stopped; answering from what is stored",
+               {{"problem", followed.error().message},
+                {"next", "see 'coffer status', mend it and restart"}});
   });
   for (;;) {
     const int signal = signals.wait();
@@ -102,7 +105,9 @@ Result<> run_serve(const Context& context, bool demo) {
   follower.join();
   std::error_code ignored;
   fs::remove(fs::path(config.data_dir) / kRunFile, ignored);
+  const bool store_failed = node->store_failed();
   node.reset();
+  if (!followed && store_failed) return followed;
   if (!context.json) std::printf("stopped\n");
   return {};
 }

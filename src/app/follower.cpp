@@ -118,6 +118,8 @@ Result<> Follower::find_common_block() {
   if (going_back)
     log::info("going back for consumers that are behind",
               {{"blocks", chain_.position().height() - from.height()}});
+  if (met.is_origin() && !points.empty() && !source_.tip_number())
+    return fail(Error{Code::kUnavailable, true, source_.describe() + " has no block yet"});
   if (met.is_origin() && !points.empty())
     return fail(Code::kConflict,
                 "{} shares no block with this database; is it another network? Choose another "
@@ -160,11 +162,7 @@ void Follower::read_ahead(BoundedQueue<Item>& queue) {
 }
 
 Result<> Follower::deliver(std::shared_ptr<chain::Block> block, Ordinal ordinal) {
-  // A tip that the source claims once may be wrong, and blocks near the real one would then be
-  // taken for ones that no rollback can reach: it counts when it was claimed twice.
-  const auto claimed = source_.tip_number();
-  const auto source_tip = claimed_tip_ && claimed ? std::min(claimed_tip_, claimed) : std::nullopt;
-  claimed_tip_ = claimed;
+  const auto source_tip = source_.confirmed_tip();
   const bool below = is_below_window(source_tip, block->number.value, chain_.window());
   if (!mempool_.empty())
     for (const chain::Tx& tx : block->txs) mempool_.erase(tx.id);
@@ -261,9 +259,9 @@ Result<bool> Follower::consume(BoundedQueue<Item>& queue) {
 }
 
 Result<bool> Follower::follow_once() {
-  heard_ = meet_again_ = own_failure_ = false;
+  heard_ = meet_again_ = false;
+  own_failure_ = false;
   delivered_.reset();
-  claimed_tip_.reset();
   mempool_.clear();
   TRY(settle_consumers());
   if (TRY(has_reached_stop())) return true;

@@ -53,6 +53,8 @@ class Follower {
   // Thread-safe; run() returns soon.
   void stop();
   FollowStatus status() const;
+  // Whether run() failed because of our own store. Thread-safe.
+  bool store_failed() const { return own_failure_; }
 
  private:
   struct DecodedBlock {
@@ -100,9 +102,9 @@ class Follower {
   bool heard_ = false;      // a block came since the last connection
   bool connected_ = false;  // the source was met, and has not failed since
   bool ever_connected_ = false;
-  bool own_failure_ = false;  // what failed is ours: asking the source again does not mend it
-  std::optional<std::uint64_t> claimed_tip_;  // by the source when the last block was delivered
-  std::optional<std::uint64_t> delivered_;    // the number of the last block delivered
+  // What failed is ours: asking the source again does not mend it.
+  std::atomic<bool> own_failure_{false};
+  std::optional<std::uint64_t> delivered_;           // the number of the last block delivered
   std::unordered_set<Hash256, HashOfHash> mempool_;  // of the run() thread
   mutable std::mutex mutex_;                         // guards status_
   std::condition_variable wake_;

@@ -113,7 +113,7 @@ Result<> Node::open_stores() {
 Result<> Node::take_stored_network() {
   const auto found = TRY(stored_identity(*db_));
   if (!found) {
-    network_ = TRY(chain::find_network(config_.chain, config_.network));
+    network_ = TRY(configured_network(config_));
     return {};
   }
   config_.chain = found->chain;

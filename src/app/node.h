@@ -48,6 +48,8 @@ class Node {
 
   // Thread-safe.
   api::Status status() const;
+  // Whether follow() failed because of our own store, which only a new start can mend.
+  bool store_failed() const { return follower_ && follower_->store_failed(); }
   // Ends follow(); thread-safe.
   void stop();
 

@@ -56,6 +56,11 @@ Result<Rescanned> run_rescan(const RescanTools& tools, const wallet::WalletInfo&
       feed::Step step = TRY(source->next(500));
       if (std::holds_alternative<feed::End>(step))
         return fail(Code::kUnavailable, "{} ended before block {}", source->describe(), height);
+      if (std::holds_alternative<feed::Idle>(step) && source->tip_number().value_or(0) < height)
+        return fail(
+            Error{Code::kUnavailable, true,
+                  fmt::format("{} is at block {} and does not have block {} now",
+                              source->describe(), source->tip_number().value_or(0), height)});
       auto* forward = std::get_if<feed::Forward>(&step);
       if (forward == nullptr) continue;
       chain::Block block = TRY(chain::decode(tools.network, std::move(forward->raw)));

@@ -1,5 +1,7 @@
 #include "app/wallet_node.h"
 
+#include <map>
+
 #include "app/wallet_setup.h"
 #include "base/log.h"
 #include "base/stopwatch.h"
@@ -79,7 +81,8 @@ void WalletNode::run(const std::function<Result<std::unique_ptr<feed::Source>>()
   };
   const RescanTools tools{network_,    chain_,    *store_,      *feed_,
                           open_source, stopping_, clean_if_due, on_source};
-  std::string told;  // the problem that the log has already
+  std::map<std::uint64_t, std::string>
+      told;  // of each wallet, the problem that the log has already
   while (!stopping_) {
     since_cleaned = {};
     clean_leases();
@@ -89,16 +92,19 @@ void WalletNode::run(const std::function<Result<std::unique_ptr<feed::Source>>()
                 {{"problem", asked.error().message}});
     for (const wallet::WalletInfo& wallet : asked.value_or(std::vector<wallet::WalletInfo>())) {
       if (stopping_) return;
-      log::info("rescan", {{"wallet", wallet.name}, {"from", *wallet.rescan_next}});
+      if (!told.contains(wallet.id.value))
+        log::info("rescan", {{"wallet", wallet.name}, {"from", *wallet.rescan_next}});
       const auto done = run_rescan(tools, wallet);
       if (done) {
+        told.erase(wallet.id.value);
         log::info(
             "rescan done",
             {{"wallet", wallet.name}, {"blocks", done->blocks}, {"transactions", done->changed}});
-      } else if (done.error().code != Code::kCancelled && done.error().message != told) {
-        told = done.error().message;
+      } else if (done.error().code != Code::kCancelled &&
+                 done.error().message != told[wallet.id.value]) {
+        told[wallet.id.value] = done.error().message;
         log::warn("rescan failed, trying again now and then",
-                  {{"wallet", wallet.name}, {"problem", told}});
+                  {{"wallet", wallet.name}, {"problem", done.error().message}});
       }
     }
     std::unique_lock lock(mutex_);

@@ -52,8 +52,10 @@ TEST(GenesisNetwork, APrivateNetworkTakesItsParametersFromTheFile) {
       const char* bad :
       {"", "[]", "{}", R"({"networkMagic": 1})",
        R"({"networkMagic": 1, "systemStart": "soon", "slotLength": 1, "epochLength": 5})",
-       R"({"networkMagic": 1, "systemStart": "2022-10-25T00:00:00Z", "slotLength": 0, "epochLength": 5})",
-       R"({"networkMagic": 1, "systemStart": "2022-10-25T00:00:00Z", "slotLength": 1, "epochLength": 0})"})
+       R"({"networkMagic": 1, "systemStart": "2022-10-25T00:00:00Z", "slotLength": 0,)"
+        R"( "epochLength": 5})",
+       R"({"networkMagic": 1, "systemStart": "2022-10-25T00:00:00Z", "slotLength": 1,)"
+        R"( "epochLength": 0})"})
     EXPECT_EQ(with(bad).error().code, Code::kInvalidInput) << bad;
   EXPECT_EQ(private_network("Mine!", dir.path()).error().code, Code::kUsage);
   EXPECT_EQ(private_network("mine", dir.path() / "none").error().code, Code::kNotFound);

@@ -119,6 +119,18 @@ Result<Placed> ChainState::place(const chain::Block& block) const {
   return Placed{Placement::kForks, *parent, Ordinal(parent->height())};
 }
 
+Result<> ChainState::check_beginning(const chain::Block& block) const {
+  TRY(chain::check_first_block(network_, block));
+  const auto now = tip();
+  if (!now || now->ordinal.value < window_) return {};
+  const auto first = TRY(active(Ordinal(0)));
+  if (!first || first->hash == block.hash) return {};
+  return fail(Code::kConflict,
+              "block {} begins another chain than the stored one, which begins with {}; choose "
+              "another --source or --data",
+              display(network_.family, block.hash), display(network_.family, first->hash));
+}
+
 Result<HeaderInfo> ChainState::header_of(const chain::Block& block, const Placed& placed) const {
   HeaderInfo info{block.hash, block.prev,        placed.ordinal,      block.number,
                   block.slot, block.time_unix_s, block.epoch_boundary};
@@ -129,7 +141,7 @@ Result<HeaderInfo> ChainState::header_of(const chain::Block& block, const Placed
       return fail(Code::kCorrupt, "the header of block {} is missing",
                   placed.parent.point.hash.hex());
   }
-  if (!parent) TRY(chain::check_first_block(network_, block));
+  if (!parent) TRY(check_beginning(block));
   if (network_.family == chain::Family::kBitcoin) {
     info.number = BlockNumber(placed.ordinal.value);
     info.slot = Slot(placed.ordinal.value);

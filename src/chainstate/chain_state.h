@@ -109,6 +109,9 @@ class ChainState {
       : db_(db), network_(network), identity_(identity), window_(window) {}
   Result<> load();
   Result<std::optional<ActiveEntry>> active(Ordinal ordinal) const;
+  // Whether the block may be the chain's first: the network's own, and once the chain is longer
+  // than the window, the stored one.
+  Result<> check_beginning(const chain::Block& block) const;
   Result<HeaderInfo> header_of(const chain::Block& block, const Placed& placed) const;
   Result<> disconnect_after(kv::Batch& batch, const bus::Position& parent, StaleChange& change);
   void prune_stale(kv::Batch& batch, Ordinal tip, StaleChange& change) const;

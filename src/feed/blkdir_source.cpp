@@ -160,7 +160,8 @@ Result<> BlkDirSource::poll() {
     TRY(read_changed(progress));
     progress.seen_size = size;
     progress.seen_mtime_ns = mtime_ns;
-    progress.settled = clock_.unix_ms() * 1'000'000 - mtime_ns > kSettleNs;
+    // A time ahead of ours is of a clock that was wrong; what is written from now on has another.
+    progress.settled = std::abs(clock_.unix_ms() * 1'000'000 - mtime_ns) > kSettleNs;
   }
   if (!index_.best().empty()) {
     tip_ = index_[index_.best().back()].number;

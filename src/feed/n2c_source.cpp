@@ -15,6 +15,7 @@ std::string N2cSource::describe() const {
 }
 
 void N2cSource::note(const Tip& tip) {
+  confirmed_tip_ = knows_tip_ ? std::min(tip_.load(), tip.number) : 0;
   tip_ = tip.number;
   knows_tip_ = !tip.point.is_origin();
 }
@@ -117,6 +118,11 @@ Result<Step> N2cSource::next(int timeout_ms) {
 std::optional<std::uint64_t> N2cSource::tip_number() const {
   if (!knows_tip_) return std::nullopt;
   return tip_.load();
+}
+
+std::optional<std::uint64_t> N2cSource::confirmed_tip() const {
+  if (!knows_tip_) return std::nullopt;
+  return confirmed_tip_.load();
 }
 
 void N2cSource::interrupt() {

@@ -34,6 +34,7 @@ class N2cSource final : public Source {
   // As of the node's latest message.
   std::string transport() const override { return "node-to-client chain-sync"; }
   std::optional<std::uint64_t> tip_number() const override;
+  std::optional<std::uint64_t> confirmed_tip() const override;
   void interrupt() override;
 
  private:
@@ -54,6 +55,7 @@ class N2cSource final : public Source {
   bool far_from_tip_ = false;
   std::int64_t heard_ms_ = 0;  // when the node last answered, or was first asked
   std::atomic<std::uint64_t> tip_{0};
+  std::atomic<std::uint64_t> confirmed_tip_{0};
   std::atomic<bool> knows_tip_{false};
 };
 

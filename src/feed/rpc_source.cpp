@@ -8,6 +8,7 @@ namespace {
 // Deeper reorgs are found by meeting the source anew, from the reader's own list of points.
 constexpr std::size_t kMaxServed = 10'000;
 constexpr int kRestProbeMs = 5'000;
+constexpr int kMaxContradictions = 3;
 constexpr std::size_t kMaxWrongPerPoll = 50;  // of the mempool; then it waits for the next
 
 Hash256 prev_of(ByteView raw) {
@@ -63,8 +64,7 @@ Result<chain::Point> RpcSource::intersect(std::span<const chain::Point> points) 
   TRY(check_network());
   TRY(learn_offers());
   const RpcTip tip = TRY(client_.tip());
-  tip_ = tip.height;
-  tip_known_ = true;
+  note_tip(tip);
   met_ = true;
   for (const chain::Point& point : points) {
     if (point.slot.value > tip.height) continue;
@@ -116,23 +116,33 @@ Result<std::optional<Step>> RpcSource::rewind() {
   return Step(Backward{{Slot(next_height() - 1), served_.back()}});
 }
 
+// What the node says of its chain does not fit together. Once or twice it may have changed between
+// two calls; if our part of it stands, it is asked again at the next poll, and then it is a
+// failure.
+Result<std::optional<Step>> RpcSource::meet_contradiction(std::string what) {
+  auto back = TRY(rewind());
+  if (back) return back;
+  if (++contradictions_ >= kMaxContradictions)
+    return fail(Error{Code::kUnavailable, true, std::move(what)});
+  next_poll_steady_ms_ = clock_.steady_ms() + options_.poll_ms;
+  return std::nullopt;
+}
+
 Result<std::optional<Step>> RpcSource::take_fetched(int timeout_ms) {
   auto fetched = fetch_->take(timeout_ms);
   if (!fetched) {
     set_fetch(nullptr);
-    // The chain changed between the two calls for a block: not a failure.
-    if (fetched.error().code == Code::kNotFound) {
-      next_poll_steady_ms_ = 0;
-      return rewind();
-    }
+    if (fetched.error().code == Code::kNotFound)
+      return meet_contradiction(fmt::format("the node is at block {} but does not give block {}",
+                                            tip_.load(), next_height()));
     return fail(std::move(fetched).error());
   }
   if (!*fetched) return std::nullopt;
   RpcFetch::Fetched& block = **fetched;
-  if (!served_.empty() && prev_of(block.raw) != served_.back()) {
-    next_poll_steady_ms_ = 0;
-    return rewind();
-  }
+  if (!served_.empty() && prev_of(block.raw) != served_.back())
+    return meet_contradiction(fmt::format("the node's block {} does not follow its block {}",
+                                          next_height(), next_height() - 1));
+  contradictions_ = 0;
   note_served(block.hash, block.raw);
   Step step = Forward{std::move(block.raw)};
   if (fetch_->done()) {
@@ -144,8 +154,7 @@ Result<std::optional<Step>> RpcSource::take_fetched(int timeout_ms) {
 
 Result<std::optional<Step>> RpcSource::poll() {
   const RpcTip tip = TRY(client_.tip());
-  tip_ = tip.height;
-  tip_known_ = true;
+  note_tip(tip);
   next_poll_steady_ms_ = clock_.steady_ms() + options_.poll_ms;
   if (!served_.empty() && served_.back() == tip.hash) {
     const bool told = news_ && news_->sequence_live();
@@ -244,6 +253,17 @@ Result<Step> RpcSource::next(int timeout_ms) {
     if (interrupted_) continue;
     if (clock_.steady_ms() >= deadline_ms) return Step(Idle{});
   }
+}
+
+void RpcSource::note_tip(const RpcTip& tip) {
+  confirmed_tip_ = tip_known_ ? std::min(tip_.load(), tip.height) : 0;
+  tip_ = tip.height;
+  tip_known_ = true;
+}
+
+std::optional<std::uint64_t> RpcSource::confirmed_tip() const {
+  if (!tip_known_) return std::nullopt;
+  return confirmed_tip_.load();
 }
 
 std::optional<std::uint64_t> RpcSource::tip_number() const {

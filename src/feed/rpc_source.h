@@ -42,6 +42,7 @@ class RpcSource final : public Source {
   Result<Step> next(int timeout_ms) override;
   std::string transport() const override;
   std::optional<std::uint64_t> tip_number() const override;
+  std::optional<std::uint64_t> confirmed_tip() const override;
   void interrupt() override;
 
   // Gives a transaction to the node; its id. Thread-safe. Errors: those of RpcClient;
@@ -60,6 +61,8 @@ class RpcSource final : public Source {
   bool has_served(const Hash256& hash) const;
   std::uint64_t next_height() const { return first_height_ + served_.size(); }
   Result<std::optional<Step>> take_fetched(int timeout_ms);
+  Result<std::optional<Step>> meet_contradiction(std::string what);
+  void note_tip(const RpcTip& tip);
   Result<std::optional<Step>> poll();
   Result<std::optional<Step>> rewind();
   Result<> poll_mempool();
@@ -87,7 +90,9 @@ class RpcSource final : public Source {
   std::unordered_set<Hash256, HashOfHash> before_;
   std::int64_t next_poll_steady_ms_ = 0;
   std::int64_t next_mempool_steady_ms_ = 0;
+  int contradictions_ = 0;  // in a row, since a block was served
   std::atomic<std::uint64_t> tip_{0};
+  std::atomic<std::uint64_t> confirmed_tip_{0};
   std::atomic<bool> tip_known_{false};
   std::atomic<bool> interrupted_{false};
   std::mutex mutex_;  // guards the pointer fetch_ between interrupt() and the reading thread

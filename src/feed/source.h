@@ -57,6 +57,10 @@ class Source {
   // The number of the newest block of the source, once known.
   virtual std::optional<std::uint64_t> tip_number() const = 0;
 
+  // The lowest of the last two numbers that a remote source claimed: what depends on blocks being
+  // far below the tip must not believe a single claim (E14).
+  virtual std::optional<std::uint64_t> confirmed_tip() const { return tip_number(); }
+
   // Ends a wait in next(), now and from now on.
   virtual void interrupt() = 0;
 };
