@@ -17,7 +17,7 @@ Result<WalletSession> WalletSession::open(const Config& config, bool create) {
                 "place with --data",
                 wanted.where.name);
   session.database = TRY(std::move(database));
-  TRY(settle_network(*session.database, wanted));
+  TRY(settle_network(*session.database, wanted, create));
   session.network = wanted.network;
   wallet::StoreOptions rules = wallet_store_options(wanted.config, session.network);
   rules.block_at = stored_blocks(wanted.config, session.network);

@@ -114,7 +114,7 @@ Result<> check_wallet_network(const Config& config) {
   const auto database = sql::Database::open(options);
   if (!database && database.error().code == Code::kNotFound) return {};
   if (!database) return fail(database.error());
-  sql::MigrateOptions anybody = wallet::migrations(network);
+  sql::MigrateOptions anybody = wallet::reusing_migrations(network);
   anybody.identity.reset();
   const auto status = TRY_IN((*database)->name(), sql::migration_status(**database, anybody));
   if (!status.identity || !status.is_in_use || status.identity->network == config.network)
@@ -124,8 +124,9 @@ Result<> check_wallet_network(const Config& config) {
               status.identity->network);
 }
 
-Result<> settle_network(sql::Database& database, WalletDatabase& wallet) {
-  sql::MigrateOptions anybody = wallet.migrations;
+Result<> settle_network(sql::Database& database, WalletDatabase& wallet, bool may_reuse) {
+  sql::MigrateOptions anybody =
+      may_reuse ? wallet::reusing_migrations(wallet.network) : wallet.migrations;
   anybody.identity.reset();
   const auto status = TRY_IN(database.name(), sql::migration_status(database, anybody));
   if (!status.identity || !status.is_in_use) return {};

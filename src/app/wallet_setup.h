@@ -48,7 +48,8 @@ std::function<Result<std::optional<Hash256>>(std::uint64_t)> stored_blocks(
 
 // Of a database that holds wallets already: their network is taken over from it where the settings
 // do not give one. Errors: kConflict if they give another.
-Result<> settle_network(sql::Database& database, WalletDatabase& wallet);
+// `may_reuse`: a database that holds no wallet and no block counts as one of no network.
+Result<> settle_network(sql::Database& database, WalletDatabase& wallet, bool may_reuse = false);
 // Whose wallets a backup may hold that is put into the place of this database: anybody's if there
 // is none yet, the data directory follows no chain and the settings give no network; else those of
 // the settings. Opens no SQL database. Errors: as above.

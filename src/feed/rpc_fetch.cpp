@@ -57,14 +57,16 @@ void RpcFetch::work(Clients& clients) {
   for (;;) {
     std::unique_lock lock(mutex_);
     changed_.wait(
-        lock, [&] { return stopping_ || claimed_ > last_ || claimed_ < next_ + options_.ahead; });
-    if (stopping_ || claimed_ > last_) return;
+        lock, [&] { return is_over() || claimed_ > last_ || claimed_ < next_ + options_.ahead; });
+    if (is_over() || claimed_ > last_) return;
     const std::uint64_t height = claimed_++;
+    ++under_way_;
     lock.unlock();
     Result<Fetched> block = fetch(clients, height);
     lock.lock();
-    if (!block && block.error().code == Code::kCancelled) return;
-    if (!block) stopping_ = true;  // what comes after it is of no use
+    --under_way_;
+    if (!block && block.error().code == Code::kCancelled) return changed_.notify_all();
+    if (!block) failed_ = true;  // what comes after it is of no use
     fetched_.emplace(height, std::move(block));
     changed_.notify_all();
   }
@@ -73,12 +75,13 @@ void RpcFetch::work(Clients& clients) {
 Result<std::optional<RpcFetch::Fetched>> RpcFetch::take(int timeout_ms) {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
-                    [&] { return fetched_.contains(next_) || stopping_; });
+                    [&] { return fetched_.contains(next_) || stopping_ || has_ended(); });
   auto found = fetched_.find(next_);
   if (found == fetched_.end()) {
-    // One that comes later failed while this one is still under way, or was never begun.
-    for (auto& [height, block] : fetched_)
-      if (stopping_ && !block) return fail(block.error());
+    // One that comes later failed, and this one was never begun.
+    if (has_ended())
+      for (auto& [height, block] : fetched_)
+        if (!block) return fail(block.error());
     return std::nullopt;
   }
   Result<Fetched> block = std::move(found->second);

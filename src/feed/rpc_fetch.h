@@ -47,6 +47,9 @@ class RpcFetch {
     RpcClient rpc;
     RestClient rest;
   };
+  // Both with the lock held.
+  bool is_over() const { return stopping_ || failed_; }
+  bool has_ended() const { return failed_ && under_way_ == 0; }
   void work(Clients& clients);
   static Result<Fetched> fetch(Clients& clients, std::uint64_t height);
   static Result<Fetched> block_is_missing(Clients& clients, std::uint64_t height,
@@ -56,8 +59,10 @@ class RpcFetch {
   const Options options_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::uint64_t next_;     // to be taken; written by the taking thread only
-  std::uint64_t claimed_;  // the next that a worker starts
+  std::uint64_t next_;         // to be taken; written by the taking thread only
+  std::uint64_t claimed_;      // the next that a worker starts
+  std::size_t under_way_ = 0;  // claimed and not fetched yet
+  bool failed_ = false;        // one of them failed: nothing more is begun
   bool stopping_ = false;
   std::map<std::uint64_t, Result<Fetched>> fetched_;
   std::deque<Clients> clients_;  // one a worker

@@ -123,6 +123,11 @@ sql::MigrateOptions migrations(const chain::Network& network) {
   options.identity = sql::Identity{.chain = std::string(network.chain_name()),
                                    .network = network.name,
                                    .genesis = network.genesis};
+  return options;
+}
+
+sql::MigrateOptions reusing_migrations(const chain::Network& network) {
+  sql::MigrateOptions options = migrations(network);
   options.in_use =
       "SELECT CASE WHEN EXISTS (SELECT 1 FROM wallets) OR EXISTS (SELECT 1 FROM blocks) OR"
       " EXISTS (SELECT 1 FROM sync_state WHERE tip_height >= 0) THEN 1 ELSE 0 END";
@@ -141,7 +146,7 @@ Result<std::unique_ptr<Store>> Store::open(sql::Database& database, const chain:
   if (network.family != chain::Family::kBitcoin)
     return fail(Code::kUsage, "the wallet knows Bitcoin's transactions only, not {}'s",
                 network.chain_name());
-  (void)TRY(sql::migrate(database, migrations(network)));
+  (void)TRY(sql::migrate(database, reusing_migrations(network)));
   return std::unique_ptr<Store>(new Store(database, network, std::move(options)));
 }
 

@@ -166,6 +166,9 @@ struct StoreStats {
 
 // Module `wallet`, and the network as the owner of the data (E5). Thread-safe.
 sql::MigrateOptions migrations(const chain::Network& network);
+// The same, but a database of another network that holds no wallet and no block may be taken over:
+// a first sync that failed leaves such a one.
+sql::MigrateOptions reusing_migrations(const chain::Network& network);
 
 // Thread-safe, and safe beside other processes with the same database. A name of a wallet, account
 // or script that is not there is kNotFound everywhere; besides the codes named here everything may
