@@ -201,14 +201,16 @@ TEST_P(Plans, W9_NoStatementOfDailyLifeWalksThroughAWallet) {
     const std::vector<std::string> lines = plan(text);
     // A page of the history does not read the blocks of other wallets. PostgreSQL knows that there
     // are none here.
-    if (is_sqlite() && text.find("ORDER BY t.block_height DESC") != std::string::npos) {
+    if (is_sqlite() && text.find("ORDER BY block_height DESC") != std::string::npos) {
       ++confirmed_pages;
       EXPECT_NE(fmt::format("{}", fmt::join(lines, "\n")).find("idx_transactions_by_block"),
                 std::string::npos)
           << text << "\n  " << fmt::format("{}", fmt::join(lines, "\n  "));
     }
-    // A page of unspent coins stops where it is full: it does not sort all of them first.
-    if (text.find("FROM (SELECT * FROM utxos") != std::string::npos) {
+    // A page of unspent coins stops where it is full: it does not sort all of them first. One that
+    // goes on among coins of one amount puts two parts together, each cut to a page.
+    const bool of_two_parts = text.find("UNION ALL") != std::string::npos;
+    if (text.find("FROM (SELECT * FROM utxos") != std::string::npos && !of_two_parts) {
       ++coin_pages;
       EXPECT_FALSE(sorts(lines)) << text << "\n  " << fmt::format("{}", fmt::join(lines, "\n  "));
     }
