@@ -150,7 +150,7 @@ class Soak : public testing::TestWithParam<chain::Family> {
       return std::make_unique<SlippingBitcoind>(first, rest);
     return std::make_unique<SlippingCardanoNode>(dir_.path(), devnet, first);
   }
-  // Digests of all stores.
+  // Digests of the totals and of the UTXO state.
   std::string digests(const char* name) const {
     const auto status = boost::json::parse(run({"status", "--json", "--data", data(name)}).out);
     return boost::json::serialize(status.at("totals").at("digest")) +
