@@ -25,9 +25,13 @@ class SlippingNode {
  public:
   virtual ~SlippingNode() = default;
   virtual void apply(const feed::Emission& emission) = 0;
+  // Some answer will be wrong, late or missing, once or twice.
   virtual void slip(Rng& rng) = 0;
+  // Until it behaves: a tip that is not there, or blocks that are no longer there.
+  virtual void lie(Rng& rng) = 0;
   virtual void refuse(bool refuse) = 0;
   virtual void cut() = 0;
+  // Honest from here on. Only the long run waits until a call that hangs has timed out.
   virtual void behave() = 0;
   virtual std::size_t slips() const = 0;
   // Whether every slip was met within the time.
@@ -54,8 +58,10 @@ class SlippingBitcoind final : public SlippingNode {
                                      fault::result("null"),
                                      fault::of_block(first_),
                                      fault::twice(),
+                                     fault::error(-1, "Block not available (pruned data)"),
                                      fault::cut(),
                                      fault::close(),
+                                     fault::hang(),
                                      fault::late(300)};
     const char* const calls[] = {
         "getblock",          "getblockhash", "getblockchaininfo",     "getrawmempool",
@@ -63,9 +69,24 @@ class SlippingBitcoind final : public SlippingNode {
     node_.script(calls[rng.below(std::size(calls))], faults[rng.below(std::size(faults))],
                  {.times = 1 + rng.below(2), .after = rng.below(3)});
   }
+  void lie(Rng& rng) override {
+    Hash256 nowhere{};
+    nowhere.fill(9);
+    switch (rng.below(4)) {
+      case 0: node_.prune_below(1 + rng.below(node_.height() + 1)); break;
+      case 1: node_.report_tip(feed::RpcTip{.height = ~0u, .hash = node_.tip_hash()}); break;
+      case 2: node_.report_tip(feed::RpcTip{.height = node_.height() + 1, .hash = nowhere}); break;
+      default: node_.report_tip(feed::RpcTip{.height = 0, .hash = node_.tip_hash()});
+    }
+  }
   void refuse(bool refuse) override { node_.refuse_connections(refuse); }
   void cut() override { node_.close_connections(); }
-  void behave() override { node_.clear_script(); }
+  void behave() override {
+    node_.clear_script();
+    node_.prune_below(0);
+    node_.report_tip(std::nullopt);
+    if (!test::long_run()) cut();
+  }
   std::size_t slips() const override { return node_.faults(); }
   bool wait_slipped(int timeout_ms) override { return node_.wait_used(timeout_ms); }
   std::vector<std::string> source() const override {
@@ -108,26 +129,31 @@ class SlippingCardanoNode final : public SlippingNode {
     const test::N2cFault of_blocks[] = {fault::corrupt_block(), fault::wrong_prev(),
                                         fault::wrong_era(), fault::other_block(first_),
                                         fault::roll_back_to({Slot(5), nowhere})};
-    const test::N2cFault of_any[] = {fault::message({0xff}),
-                                     fault::protocol(7),
-                                     fault::wrong_direction(),
-                                     fault::split(1),
-                                     fault::twice(),
-                                     fault::empty_segments(50),
-                                     fault::cut(),
-                                     fault::close(),
-                                     fault::late(300),
-                                     fault::tip_number(~0ull)};
+    const test::N2cFault of_any[] = {
+        fault::message({0xff}), fault::protocol(7),      fault::wrong_direction(),
+        fault::split(1),        fault::twice(),          fault::empty_segments(50),
+        fault::cut(),           fault::close(),          fault::hang(),
+        fault::late(300),       fault::tip_number(~0ull)};
     const char* const calls[] = {"forward", "forward", "backward", "intersect", "handshake"};
     const test::When when{.times = 1 + rng.below(2), .after = rng.below(3)};
-    if (rng.one_in(3))
+    if (rng.one_in(10))
+      peer_.script("handshake", fault::refuse("not now"), when);
+    else if (rng.one_in(3))
       peer_.script("forward", of_blocks[rng.below(std::size(of_blocks))], when);
     else
       peer_.script(calls[rng.below(std::size(calls))], of_any[rng.below(std::size(of_any))], when);
   }
+  void lie(Rng& rng) override {
+    const std::uint64_t numbers[] = {0, 1, 1'000'000, ~0ull};
+    peer_.report_tip_number(numbers[rng.below(std::size(numbers))]);
+  }
   void refuse(bool refuse) override { peer_.refuse_connections(refuse); }
   void cut() override { peer_.close_connections(); }
-  void behave() override { peer_.clear_script(); }
+  void behave() override {
+    peer_.clear_script();
+    peer_.report_tip_number(std::nullopt);
+    if (!test::long_run()) cut();
+  }
   std::size_t slips() const override { return peer_.faults(); }
   bool wait_slipped(int timeout_ms) override { return peer_.wait_used(timeout_ms); }
   std::vector<std::string> source() const override {
@@ -178,7 +204,7 @@ TEST_P(Soak, EndsWhereAQuietRunDoes) {
     return daemon->eventually([&] { return daemon->tip_hash() == wanted; }, 120'000);
   };
   const std::int64_t end_ms = system_clock().steady_ms() + (test::long_run() ? kLongMs : kShortMs);
-  int kills = 0, waits = 0;
+  int kills = 0, waits = 0, lies = 0;
   while (system_clock().steady_ms() < end_ms) {
     for (std::uint64_t more = 1 + rng.below(4); more > 0; --more) {
       const feed::Emission emission = devnet.next();
@@ -205,6 +231,10 @@ TEST_P(Soak, EndsWhereAQuietRunDoes) {
         ASSERT_TRUE(caught_up()) << daemon->log();
         ++waits;
         break;
+      case 5:
+        node->lie(rng);
+        ++lies;
+        break;
       default:
         for (std::uint64_t more = 1 + rng.below(3); more > 0; --more) node->slip(rng);
         // Mostly the daemon meets them before anything else happens.
@@ -227,8 +257,8 @@ TEST_P(Soak, EndsWhereAQuietRunDoes) {
   for (const std::string& each : node->source()) quiet.push_back(each);
   ASSERT_EQ(run(quiet).exit_code, 0);
   EXPECT_EQ(digests("soaked"), digests("quiet"));
-  std::printf("%zu slips, %d kills, %d waits, %zu blocks\n", node->slips(), kills, waits,
-              devnet.best().size());
+  std::printf("%zu slips, %d lies, %d kills, %d waits, %zu blocks\n", node->slips(), lies, kills,
+              waits, devnet.best().size());
 }
 
 INSTANTIATE_TEST_SUITE_P(Chains, Soak,
