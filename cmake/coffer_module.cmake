@@ -6,7 +6,7 @@ target_compile_options(coffer_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # False alarms of g++ 12 inside its own <string> and <vector> once they are inlined (GCC bugs 105329, 105651).
   target_compile_options(coffer_flags INTERFACE -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds
-    -Wno-maybe-uninitialized -Wno-free-nonheap-object -Wno-stringop-overread -Wno-dangling-pointer)
+    -Wno-maybe-uninitialized -Wno-subobject-linkage -Wno-free-nonheap-object -Wno-stringop-overread -Wno-dangling-pointer)
 else()
   target_compile_options(coffer_flags INTERFACE -Wno-gnu-statement-expression-from-macro-expansion)
 endif()
@@ -18,31 +18,57 @@ if(COFFER_FUZZ)
   target_compile_options(coffer_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# The standard headers that nearly every file includes, compiled once.
+# The standard headers that nearly every file includes, compiled once; for tests also GoogleTest, without optimisation.
+set(coffer_pch_headers <algorithm> <array> <atomic> <chrono> <condition_variable> <cstdint> <cstring> <deque> <expected>
+  <functional> <map> <memory> <mutex> <optional> <random> <span> <string> <string_view> <thread> <unordered_map>
+  <utility> <vector> <fmt/format.h>)
+set(coffer_test_flags $<$<BOOL:${COFFER_FAST_TESTS}>:-O0>)
 if(COFFER_PCH)
   file(WRITE ${CMAKE_BINARY_DIR}/pch.cpp "")
   add_library(coffer_pch OBJECT ${CMAKE_BINARY_DIR}/pch.cpp)
   target_link_libraries(coffer_pch PRIVATE coffer_flags fmt::fmt)
-  target_precompile_headers(coffer_pch PRIVATE <algorithm> <array> <atomic> <chrono> <condition_variable> <cstdint>
-    <cstring> <deque> <expected> <functional> <map> <memory> <mutex> <optional> <random> <span> <string> <string_view>
-    <thread> <unordered_map> <utility> <vector> <fmt/format.h>)
+  target_precompile_headers(coffer_pch PRIVATE ${coffer_pch_headers})
+  if(COFFER_TESTS)
+    file(WRITE ${CMAKE_BINARY_DIR}/test_pch.cpp "")
+    add_library(coffer_test_pch OBJECT ${CMAKE_BINARY_DIR}/test_pch.cpp)
+    target_link_libraries(coffer_test_pch PRIVATE coffer_flags fmt::fmt Boost::json GTest::gtest)
+    target_compile_options(coffer_test_pch PRIVATE ${coffer_test_flags})
+    target_precompile_headers(coffer_test_pch PRIVATE <gtest/gtest.h> <boost/json.hpp> <filesystem> <fstream>
+      ${coffer_pch_headers})
+  endif()
 endif()
+
+# Several files are compiled as one where the preset says so: most of the time goes into headers.
+function(coffer_unity target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${COFFER_UNITY} UNITY_BUILD_BATCH_SIZE 6)
+endfunction()
 
 # Everything compiled in this project: flags, include root, precompiled headers.
 function(coffer_target target)
+  cmake_parse_arguments(ARG "TEST" "" "" ${ARGN})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${target} PRIVATE coffer_flags)
   # Programs are compiled as the libraries are, so that one precompiled header serves both.
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   target_compile_options(${target} PRIVATE -fPIC)
-  if(COFFER_PCH)
+  if(ARG_TEST)
+    target_compile_options(${target} PRIVATE ${coffer_test_flags})
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    # Boost.JSON because its definitions must be those that the precompiled header was made with.
+    target_link_libraries(${target} PRIVATE ${RAPIDCHECK_LIBRARY} fmt::fmt Boost::json GTest::gtest GTest::gtest_main)
+    coffer_unity(${target})
+  endif()
+  if(COFFER_PCH AND ARG_TEST)
+    target_precompile_headers(${target} REUSE_FROM coffer_test_pch)
+  elseif(COFFER_PCH)
     target_precompile_headers(${target} REUSE_FROM coffer_pch)
   endif()
 endfunction()
 
-# coffer_module(name [DEPS module…] [LINK library…] [NO_PCH]): library coffer_<name> from the *.cpp files here.
+# coffer_module(name [DEPS module…] [LINK library…]): library coffer_<name> from the *.cpp files here and, from the
+# *_test.cpp files, the test program <name>_test.
 function(coffer_module name)
-  cmake_parse_arguments(ARG "" "" "DEPS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "POSTGRES" "" "DEPS;LINK" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
@@ -56,6 +82,7 @@ function(coffer_module name)
   target_link_libraries(coffer_${name} PUBLIC ${ARG_DEPS} ${ARG_LINK})
   target_compile_features(coffer_${name} PUBLIC cxx_std_23)
   target_link_libraries(coffer_${name} PRIVATE $<BUILD_INTERFACE:coffer_flags>)
+  coffer_unity(coffer_${name})
   if(COFFER_PCH)
     target_precompile_headers(coffer_${name} REUSE_FROM coffer_pch)
   endif()
@@ -65,24 +92,16 @@ function(coffer_module name)
   endif()
 endfunction()
 
-# coffer_test(program SOURCES … [DEPS module…]): a GoogleTest program whose every test is a ctest test. WHOLE: the program is one ctest test,
-# because its tests share a server that takes longer to start than they do.
+# coffer_test(program SOURCES … [DEPS module…]): a GoogleTest program. Each of its tests is a ctest test.
 function(coffer_test program)
-  cmake_parse_arguments(ARG "WHOLE" "TIMEOUT" "SOURCES;DEPS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LINK" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
   add_executable(${program} ${ARG_SOURCES})
-  coffer_target(${program})
-  target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   list(TRANSFORM ARG_DEPS PREPEND coffer_)
-  target_link_libraries(${program} PRIVATE ${ARG_DEPS} ${ARG_LINK} ${RAPIDCHECK_LIBRARY} GTest::gtest GTest::gmock
-    GTest::gtest_main)
-  if(ARG_WHOLE)
-    add_test(NAME ${program} COMMAND ${program} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-    set_tests_properties(${program} PROPERTIES TIMEOUT ${ARG_TIMEOUT})
-    return()
-  endif()
+  target_link_libraries(${program} PRIVATE ${ARG_DEPS} ${ARG_LINK})
+  coffer_target(${program} TEST)
   gtest_discover_tests(${program} DISCOVERY_TIMEOUT 60 DISCOVERY_MODE PRE_TEST
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} PROPERTIES TIMEOUT ${ARG_TIMEOUT})
 endfunction()

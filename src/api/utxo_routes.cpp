@@ -11,7 +11,7 @@ using http::Request;
 using http::Response;
 using In = Parameter::In;
 
-constexpr const char* kWhole = R"({"type":"integer","minimum":0})";
+constexpr const char* kSlotParameter = R"({"type":"integer","minimum":0})";
 
 std::string_view path(const Request& request, std::string_view name) {
   return request.path_param(name).value_or("");
@@ -86,8 +86,8 @@ std::vector<Parameter> page_parameters() {
        "next_cursor of the page before; costs the same however far. A page may hold fewer than "
        "asked for and still have one"},
       {"asset", In::kQuery, "only outputs with this asset: policy and name in hex, or the policy"},
-      {"from_slot", In::kQuery, "made in this slot or later", kWhole},
-      {"to_slot", In::kQuery, "made in this slot or earlier", kWhole},
+      {"from_slot", In::kQuery, "made in this slot or later", kSlotParameter},
+      {"to_slot", In::kQuery, "made in this slot or earlier", kSlotParameter},
   };
 }
 
@@ -100,7 +100,7 @@ std::vector<Parameter> with(Parameter first, std::vector<Parameter> more) {
   return more;
 }
 
-using Answer = Result<Response> (*)(const UtxoAccess&, const Request&);
+using UtxoAnswer = Result<Response> (*)(const UtxoAccess&, const Request&);
 
 }  // namespace
 
@@ -109,7 +109,7 @@ void add_utxo_routes(RouteTable& table, UtxoAccess given) {
   add_utxo_schemas(table, access->network.family);
   add_proof_schema(table);
   const auto add = [&](std::string pattern, std::string summary, std::vector<Parameter> parameters,
-                       std::string schema, Answer answer) {
+                       std::string schema, UtxoAnswer answer) {
     table.add({.pattern = std::move(pattern),
                .summary = std::move(summary),
                .parameters = std::move(parameters),

@@ -10,9 +10,9 @@ namespace {
 using http::Response;
 using In = Parameter::In;
 
-constexpr const char* kWhole = R"({"type":"integer","minimum":0})";
-constexpr const char* kFlag = R"({"type":"boolean"})";
-constexpr const char* kAmount = R"({"type":"string","pattern":"^[0-9]+$"})";
+constexpr const char* kWholeParameter = R"({"type":"integer","minimum":0})";
+constexpr const char* kFlagParameter = R"({"type":"boolean"})";
+constexpr const char* kAmountParameter = R"({"type":"string","pattern":"^[0-9]+$"})";
 
 std::string_view path(const WalletCall& call, std::string_view name) {
   return call.request.path_param(name).value_or("");
@@ -101,13 +101,16 @@ std::vector<Parameter> coin_parameters() {
        "commas. Without it: all that are unspent and alive"},
       {"account", In::kQuery, "only of this account"},
       {"address", In::kQuery, "only of this address, or script in hex"},
-      {"min_amount", In::kQuery, "satoshi", kAmount},
-      {"max_amount", In::kQuery, "satoshi", kAmount},
-      {"min_confirmations", In::kQuery, "at least so many; 0 takes unconfirmed ones too", kWhole},
-      {"max_confirmations", In::kQuery, "at most so many", kWhole},
-      {"leased", In::kQuery, "only leased ones, or only others", kFlag},
-      {"spendable", In::kQuery, "only what may be spent now: confirmed, mature, not leased", kFlag},
-      {"chain_pending", In::kQuery, "with spendable: unconfirmed and pending ones as well", kFlag},
+      {"min_amount", In::kQuery, "satoshi", kAmountParameter},
+      {"max_amount", In::kQuery, "satoshi", kAmountParameter},
+      {"min_confirmations", In::kQuery, "at least so many; 0 takes unconfirmed ones too",
+       kWholeParameter},
+      {"max_confirmations", In::kQuery, "at most so many", kWholeParameter},
+      {"leased", In::kQuery, "only leased ones, or only others", kFlagParameter},
+      {"spendable", In::kQuery, "only what may be spent now: confirmed, mature, not leased",
+       kFlagParameter},
+      {"chain_pending", In::kQuery, "with spendable: unconfirmed and pending ones as well",
+       kFlagParameter},
       {"order", In::kQuery, "which come first",
        R"({"enum":["oldest","newest","largest","smallest"],"default":"oldest"})"},
   });
@@ -143,9 +146,10 @@ std::vector<WalletRoute> wallet_reads() {
        "Coin",
        coin},
       {get, "/transactions", "Its history, newest first",
-       with_page({{"status", In::kQuery,
-                   "pending, published, replaced, failed or orphaned; several with commas"},
-                  {"confirmed", In::kQuery, "only confirmed ones, or only others", kFlag}}),
+       with_page(
+           {{"status", In::kQuery,
+             "pending, published, replaced, failed or orphaned; several with commas"},
+            {"confirmed", In::kQuery, "only confirmed ones, or only others", kFlagParameter}}),
        "HistoryPage", history},
       {get,
        "/transactions/{tx}",

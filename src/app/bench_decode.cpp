@@ -13,7 +13,7 @@
 namespace coffer::app {
 namespace {
 
-constexpr std::uint64_t kMaxFileBytes = 4ull << 30;
+constexpr std::uint64_t kMaxBenchFileBytes = 4ull << 30;
 constexpr std::uint64_t kSimulatedHeight = 200, kSimulatedTxs = 500;
 
 struct BlockSet {
@@ -33,7 +33,7 @@ Result<std::vector<BlockSet>> block_sets(const Config& config, const std::string
   std::vector<BlockSet> sets;
   if (!file.empty()) {
     const chain::Network network = TRY(chain::find_network(config.chain, config.network));
-    const Bytes data = TRY(read_file(file, kMaxFileBytes));
+    const Bytes data = TRY(read_file(file, kMaxBenchFileBytes));
     std::vector<Bytes> blocks = TRY_IN(file, feed::split_blocks(network, data));
     if (blocks.empty()) return fail(Code::kInvalidInput, "no blocks in {}", file);
     sets.push_back({config.chain + " file", network, std::move(blocks)});

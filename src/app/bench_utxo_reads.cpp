@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kSizes[] = {3, 3'000, 300'000};
 constexpr std::uint32_t kOutputsPerTx = 1'000;
-constexpr int kRounds = 300;
+constexpr int kReadRounds = 300;
 constexpr int kClients = 64;
 constexpr double kHttpSeconds = 3;
 
@@ -98,7 +98,7 @@ Result<> bench_utxo_reads(const std::filesystem::path& scratch, BenchReport& rep
   TRY(db->flush());
   for (std::size_t i = 0; i < payments.scripts.size(); ++i) {
     std::vector<double> us;
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < kReadRounds; ++round) {
       const Stopwatch watch;
       const utxo::Page page = TRY(store->state().by_address(payments.scripts[i], {}));
       us.push_back(static_cast<double>(watch.micros()));

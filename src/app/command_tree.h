@@ -38,6 +38,9 @@ void add_db_commands(CLI::App& app, Parsed& parsed);
 CLI::App* add_wallet_command(CLI::App& parent, Parsed& parsed, const char* name, const char* help,
                              std::string_view lines, std::function<Result<>(const Context&)> action,
                              const std::vector<std::string_view>& more_settings = {});
+inline void add_wallet_name(CLI::App& command, std::string& to) {
+  command.add_option("wallet", to, "the wallet's name")->required();
+}
 // Those that change what a wallet knows of transactions and coins (wallet_change_line.cpp).
 void add_wallet_changes(CLI::App& wallet, Parsed& parsed);
 

@@ -15,7 +15,7 @@ namespace coffer::app {
 namespace {
 
 // What is known of one database.
-struct Report {
+struct DatabaseReport {
   sql::LocationInfo where;
   chain::Network network;
   bool exists = false;
@@ -24,8 +24,8 @@ struct Report {
   std::optional<Error> problem;
 };
 
-Report report_on(WalletDatabase wallet) {
-  Report report;
+DatabaseReport report_on(WalletDatabase wallet) {
+  DatabaseReport report;
   report.where = wallet.where;
   const auto look = [&]() -> Result<> {
     sql::DatabaseOptions options = wallet.options;
@@ -54,7 +54,7 @@ void write_applied(http::JsonWriter& out, const std::vector<sql::Applied>& appli
   out.end_array();
 }
 
-void write_identity(http::JsonWriter& out, const Report& report) {
+void write_identity(http::JsonWriter& out, const DatabaseReport& report) {
   out.key("identity");
   if (!report.status || !report.status->identity) {
     out.null();
@@ -66,7 +66,7 @@ void write_identity(http::JsonWriter& out, const Report& report) {
   out.field("format", identity.format).end_object();
 }
 
-std::string as_json(const Report& report) {
+std::string json_of(const DatabaseReport& report) {
   http::JsonWriter out;
   out.begin_object().key("databases").begin_array().begin_object();
   out.field("module", "wallet").field("database", report.where.name);
@@ -88,7 +88,7 @@ std::string as_json(const Report& report) {
   return out.take();
 }
 
-void add_status_rows(cli::Table& table, const Report& report) {
+void add_status_rows(cli::Table& table, const DatabaseReport& report) {
   const sql::MigrationStatus& status = *report.status;
   if (const auto& identity = status.identity)
     table.add_row(
@@ -104,7 +104,7 @@ void add_status_rows(cli::Table& table, const Report& report) {
   if (status.pending.empty()) table.add_row({"pending", "nothing"});
 }
 
-std::string as_text(const Report& report) {
+std::string text_of(const DatabaseReport& report) {
   cli::Table table({{""}, {""}});
   table.add_row({"wallet", cli::printable(report.where.name)});
   table.add_row({"engine", std::string(sql::name_of(report.where.dialect))});
@@ -132,11 +132,11 @@ Result<> run_db_status(const Context& context) {
     print_line(context.json ? R"({"databases":[]})" : "no database is in use; " + reason);
     return finish_output();
   }
-  const Report report = report_on(TRY(find_wallet_database(context.config)));
+  const DatabaseReport report = report_on(TRY(find_wallet_database(context.config)));
   if (context.json)
-    print_line(as_json(report));
+    print_line(json_of(report));
   else
-    print(as_text(report));
+    print(text_of(report));
   TRY(finish_output());
   if (report.problem) return fail(*report.problem);
   return {};

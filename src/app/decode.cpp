@@ -11,7 +11,7 @@
 namespace coffer::app {
 namespace {
 
-constexpr std::uint64_t kMaxFileBytes = 4ull << 30;
+constexpr std::uint64_t kMaxBlockFileBytes = 4ull << 30;
 
 // A blk file says by its magic which network it is of, unless the user did.
 Result<chain::Network> network_of_file(const Config& config, ByteView data) {
@@ -24,7 +24,7 @@ Result<chain::Network> network_of_file(const Config& config, ByteView data) {
 }  // namespace
 
 Result<> run_decode(const Context& context, const DecodeArguments& arguments) {
-  const Bytes data = TRY(read_file(arguments.file, kMaxFileBytes));
+  const Bytes data = TRY(read_file(arguments.file, kMaxBlockFileBytes));
   const chain::Network network = TRY(network_of_file(context.config, data));
   std::vector<Bytes> blocks = TRY_IN(arguments.file, feed::split_blocks(network, data));
   if (arguments.entry >= blocks.size())

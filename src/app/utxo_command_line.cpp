@@ -5,7 +5,7 @@
 namespace coffer::app {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kUtxoExamples =
     "Examples:\n"
     "  coffer utxo stats                              how many, how much, up to which block\n"
     "  coffer utxo get TX#0                           one output, also for a while after it was "
@@ -26,8 +26,8 @@ struct Arguments {
   std::map<std::string, std::string> page;
 };
 
-CLI::App* add(CLI::App& utxo, Parsed& parsed, const char* name, const char* help,
-              std::function<Result<>(const Context&)> action) {
+CLI::App* add_utxo_command(CLI::App& utxo, Parsed& parsed, const char* name, const char* help,
+                           std::function<Result<>(const Context&)> action) {
   CLI::App* command = utxo.add_subcommand(name, help);
   add_settings(*command, parsed, kStoreOnly);
   command->callback([&parsed, action = std::move(action)] { parsed.action = action; });
@@ -57,9 +57,9 @@ void add_page_command(CLI::App& utxo, Parsed& parsed, bool by_credential, Argume
     return run_utxo_page(c, page);
   };
   CLI::App* command =
-      by_credential
-          ? add(utxo, parsed, "credential", "List what a payment credential holds (Cardano)", run)
-          : add(utxo, parsed, "address", "List what an address holds", run);
+      by_credential ? add_utxo_command(utxo, parsed, "credential",
+                                       "List what a payment credential holds (Cardano)", run)
+                    : add_utxo_command(utxo, parsed, "address", "List what an address holds", run);
   command
       ->add_option(by_credential ? "credential" : "address", arguments.text,
                    by_credential ? "56 hex digits, or addr_vkh1…, addr_shared_vkh1… or script1…"
@@ -69,31 +69,32 @@ void add_page_command(CLI::App& utxo, Parsed& parsed, bool by_credential, Argume
 }
 
 void add_reading_commands(CLI::App& utxo, Parsed& parsed, Arguments& arguments) {
-  add(utxo, parsed, "get", "Show one output, unspent or lately spent",
-      [&](const Context& c) { return run_utxo_get(c, arguments.text); })
+  add_utxo_command(utxo, parsed, "get", "Show one output, unspent or lately spent",
+                   [&](const Context& c) { return run_utxo_get(c, arguments.text); })
       ->add_option("output", arguments.text, "TX#INDEX")
       ->required();
   static Arguments by_address, by_credential;  // apart: their options are the same
   add_page_command(utxo, parsed, false, by_address);
   add_page_command(utxo, parsed, true, by_credential);
-  add(utxo, parsed, "balance", "Add up what an address holds, with all assets",
-      [&](const Context& c) { return run_utxo_balance(c, arguments.text); })
+  add_utxo_command(utxo, parsed, "balance", "Add up what an address holds, with all assets",
+                   [&](const Context& c) { return run_utxo_balance(c, arguments.text); })
       ->add_option("address", arguments.text, "bech32, base58, or the raw bytes in hex")
       ->required();
-  add(utxo, parsed, "stats", "Show how much is unspent, and what can be undone", run_utxo_stats);
-  add(utxo, parsed, "dump", "Print every unspent output, a line each", run_utxo_dump);
-  add(utxo, parsed, "digest", "Print count, value and acc: equal sets have equal digests",
-      run_utxo_digest);
-  add(utxo, parsed, "root", "Print the root after a block (utxo.store = mmr)",
-      [&](const Context& c) { return run_utxo_root(c, arguments.block); })
+  add_utxo_command(utxo, parsed, "stats", "Show how much is unspent, and what can be undone",
+                   run_utxo_stats);
+  add_utxo_command(utxo, parsed, "dump", "Print every unspent output, a line each", run_utxo_dump);
+  add_utxo_command(utxo, parsed, "digest",
+                   "Print count, value and acc: equal sets have equal digests", run_utxo_digest);
+  add_utxo_command(utxo, parsed, "root", "Print the root after a block (utxo.store = mmr)",
+                   [&](const Context& c) { return run_utxo_root(c, arguments.block); })
       ->add_option("block", arguments.block, "its number (default: the newest)");
 }
 
 void add_proof_commands(CLI::App& utxo, Parsed& parsed) {
   static UtxoProofArguments prove;
-  CLI::App* proof =
-      add(utxo, parsed, "proof", "Print a proof that an output is unspent (utxo.store = mmr)",
-          [](const Context& c) { return run_utxo_proof(c, prove); });
+  CLI::App* proof = add_utxo_command(utxo, parsed, "proof",
+                                     "Print a proof that an output is unspent (utxo.store = mmr)",
+                                     [](const Context& c) { return run_utxo_proof(c, prove); });
   proof->add_option("output", prove.outpoint, "TX#INDEX")->required();
   proof->add_option("--block", prove.block, "after the block of this number (default: the newest)")
       ->type_name("N");
@@ -113,20 +114,20 @@ void add_proof_commands(CLI::App& utxo, Parsed& parsed) {
 }
 
 void add_tools(CLI::App& utxo, Parsed& parsed, Arguments& arguments) {
-  add(utxo, parsed, "verify", "Check every record, index entry and delta against the others",
-      run_utxo_verify);
-  add(utxo, parsed, "rollback", "Undo blocks; the next start applies them again",
-      [&](const Context& c) { return run_utxo_rollback(c, *arguments.block); })
+  add_utxo_command(utxo, parsed, "verify",
+                   "Check every record, index entry and delta against the others", run_utxo_verify);
+  add_utxo_command(utxo, parsed, "rollback", "Undo blocks; the next start applies them again",
+                   [&](const Context& c) { return run_utxo_rollback(c, *arguments.block); })
       ->add_option("block", arguments.block, "the number of the last block that stays")
       ->required();
-  add(utxo, parsed, "rebuild", "Empty the UTXO state; the next start fills it again",
-      [](const Context& c) { return run_rebuild(c, "utxo"); });
-  add(utxo, parsed, "snapshot", "Copy the whole database into a new directory",
-      [&](const Context& c) { return run_utxo_snapshot(c, arguments.text); })
+  add_utxo_command(utxo, parsed, "rebuild", "Empty the UTXO state; the next start fills it again",
+                   [](const Context& c) { return run_rebuild(c, "utxo"); });
+  add_utxo_command(utxo, parsed, "snapshot", "Copy the whole database into a new directory",
+                   [&](const Context& c) { return run_utxo_snapshot(c, arguments.text); })
       ->add_option("directory", arguments.text, "where to; must not exist")
       ->required();
-  add(utxo, parsed, "restore", "Begin an empty --data directory with a snapshot",
-      [&](const Context& c) { return run_utxo_restore(c, arguments.text); })
+  add_utxo_command(utxo, parsed, "restore", "Begin an empty --data directory with a snapshot",
+                   [&](const Context& c) { return run_utxo_restore(c, arguments.text); })
       ->add_option("directory", arguments.text, "what 'coffer utxo snapshot' made")
       ->required();
 }
@@ -139,7 +140,7 @@ void add_utxo_commands(CLI::App& app, Parsed& parsed) {
       app.add_subcommand("utxo",
                          "What is unspent: by output, address and credential; checks, copies")
           ->require_subcommand(1)
-          ->footer(kExamples);
+          ->footer(kUtxoExamples);
   add_reading_commands(*utxo, parsed, arguments);
   add_proof_commands(*utxo, parsed);
   add_tools(*utxo, parsed, arguments);

@@ -9,7 +9,7 @@ using Duration = std::chrono::steady_clock::duration;
 
 // A thousandth of the time goes into counting; of a large set, which takes long, a twentieth at
 // the very most.
-Duration pause_after(Duration taken) {
+Duration pause_after_count(Duration taken) {
   const Duration shortest = std::chrono::seconds(5), usual = std::chrono::minutes(5);
   return std::max({shortest, std::min(1000 * taken, usual), 20 * taken});
 }
@@ -45,7 +45,7 @@ void UtxoMonitor::count() {
       std::lock_guard lock(mutex_);
       return !stopping_;
     });
-    const Duration pause = pause_after(Steady::now() - begin);
+    const Duration pause = pause_after_count(Steady::now() - begin);
     if (!found && found.error().code == Code::kCancelled) return;
     if (!found) log::warn("addresses could not be counted", {{"problem", found.error().message}});
     std::unique_lock lock(mutex_);

@@ -5,10 +5,6 @@
 namespace coffer::app {
 namespace {
 
-void add_wallet_name(CLI::App& command, std::string& to) {
-  command.add_option("wallet", to, "the wallet's name")->required();
-}
-
 void add_record(CLI::App& wallet, Parsed& parsed) {
   static WalletRecord record;
   CLI::App* command =
@@ -45,11 +41,11 @@ using RunChange = Result<> (*)(const Context&, const std::string&, const std::st
 
 void add_change(CLI::App& wallet, Parsed& parsed, const char* name, const char* help,
                 RunChange run) {
-  struct Arguments {
+  struct ChangeArguments {
     std::string wallet, tx;
   };
-  static std::vector<std::unique_ptr<Arguments>> all;
-  Arguments* const given = all.emplace_back(std::make_unique<Arguments>()).get();
+  static std::vector<std::unique_ptr<ChangeArguments>> all;
+  ChangeArguments* const given = all.emplace_back(std::make_unique<ChangeArguments>()).get();
   CLI::App* command = add_wallet_command(
       wallet, parsed, name, help, fmt::format("  coffer wallet {} shop TXID\n", name),
       [given, run](const Context& c) { return run(c, given->wallet, given->tx); });

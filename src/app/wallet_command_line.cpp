@@ -5,7 +5,7 @@
 namespace coffer::app {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kWalletExamples =
     "Examples:\n"
     "  coffer wallet create shop                      a wallet; it holds no private keys\n"
     "  coffer wallet import descriptor shop 'wpkh([d34db33f/84h/0h/0h]xpub…/<0;1>/*)'\n"
@@ -24,10 +24,6 @@ const std::vector<std::string_view> kWalletSettings = {"data_dir", "chain", "net
 
 std::string examples(std::string_view lines) {
   return fmt::format("Examples:\n{}", lines);
-}
-
-void add_wallet_name(CLI::App& command, std::string& to) {
-  command.add_option("wallet", to, "the wallet's name")->required();
 }
 
 // Options that become parameters as on HTTP; one that was not given is not there, and one that was
@@ -271,7 +267,7 @@ void add_wallet_commands(CLI::App& app, Parsed& parsed) {
   CLI::App* wallet =
       app.add_subcommand("wallet", "Whose coins are whose: balances, history, leases (Bitcoin)")
           ->require_subcommand(1)
-          ->footer(kExamples);
+          ->footer(kWalletExamples);
   add_wallets(*wallet, parsed);
   add_imports(*wallet, parsed);
   add_reads(*wallet, parsed);

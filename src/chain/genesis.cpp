@@ -20,7 +20,6 @@ namespace json = boost::json;
 using codec::CborReader;
 using codec::CborWriter;
 
-constexpr std::uint64_t kMaxGenesisBytes = 64u << 20;  // mainnet's has 1 MB
 constexpr std::uint64_t kMainnetMagic = 764824073;
 constexpr std::uint64_t kEncodedCborTag = 24;
 constexpr std::uint64_t kRedeemType = 2;

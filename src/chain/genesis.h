@@ -10,6 +10,8 @@
 
 namespace coffer::chain {
 
+inline constexpr std::uint64_t kMaxGenesisBytes = 64u << 20;  // mainnet's has 1 MB
+
 enum class GenesisKind : std::uint8_t { kRedeem, kByronBalance, kShelleyFunds };
 
 struct GenesisUtxo {

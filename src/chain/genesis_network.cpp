@@ -13,8 +13,6 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-constexpr std::uint64_t kMaxGenesisBytes = 64u << 20;  // mainnet's has 1 MB
-
 struct ShelleyGenesis {
   const char* network;
   const char* hash;  // Blake2b-256 of the file's bytes

@@ -46,7 +46,7 @@ chain::CardanoParams read_params(codec::CborReader& reader) {
   return params;
 }
 
-Result<Identity> decode(ByteView data) {
+Result<Identity> decode_identity(ByteView data) {
   codec::CborReader reader(data);
   Identity identity;
   for (auto items = reader.begin_map(); reader.next(items);) {
@@ -86,7 +86,7 @@ Result<chain::Network> Identity::to_network() const {
 Result<std::optional<Identity>> read_identity(const kv::Database& db, kv::Column meta) {
   auto stored = TRY(db.get(meta, kKey));
   if (!stored) return std::nullopt;
-  return TRY(decode(*stored));
+  return TRY(decode_identity(*stored));
 }
 
 void put_identity(kv::Batch& batch, kv::Column meta, const Identity& identity) {

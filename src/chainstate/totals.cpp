@@ -17,7 +17,7 @@ Bytes encode(const TotalsRecord& r) {
   return out;
 }
 
-Result<TotalsRecord> decode(ByteView data) {
+Result<TotalsRecord> decode_totals(ByteView data) {
   if (data.size() != kRecordBytes)
     return fail(Code::kCorrupt, "a totals record has {} bytes", data.size());
   TotalsRecord r;
@@ -65,7 +65,7 @@ Result<TotalsRecord> Totals::record_at(const bus::Position& position) const {
   if (!stored)
     return fail(Code::kBeyondWindow, "the record at ordinal {} is no longer kept; {} blocks are",
                 position.ordinal.value, window_);
-  return decode(*stored);
+  return decode_totals(*stored);
 }
 
 TotalsRecord Totals::current() const {

@@ -7,7 +7,7 @@
 namespace coffer::cli {
 namespace {
 
-std::string line(std::string_view name, const std::string& value) {
+std::string field_line(std::string_view name, const std::string& value) {
   return fmt::format("{:<12}{}\n", name, value);
 }
 
@@ -36,24 +36,25 @@ std::string outpoint_text(chain::Family family, const chain::Outpoint& outpoint)
 std::string render_utxo(const chain::Network& network, const utxo::Found& found) {
   const chain::Family family = network.family;
   const utxo::UtxoRecord& record = found.utxo.record;
-  std::string out = line("output", outpoint_text(family, found.utxo.outpoint));
-  out += line("owner", api::owner_text(network, record.address));
-  out += line("value", fmt::format("{} {}", record.coin.value, api::coin_unit(family)));
+  std::string out = field_line("output", outpoint_text(family, found.utxo.outpoint));
+  out += field_line("owner", api::owner_text(network, record.address));
+  out += field_line("value", fmt::format("{} {}", record.coin.value, api::coin_unit(family)));
   for (const chain::Asset& asset : record.assets)
-    out += line(
+    out += field_line(
         "", asset_text({asset.policy, Hash224::kSize}, asset.name, std::to_string(asset.quantity)));
-  if (!record.datum_hash.empty()) out += line("datum hash", to_hex(record.datum_hash));
-  if (!record.inline_datum.empty()) out += line("datum", to_hex(record.inline_datum));
-  if (!record.script_hash.empty()) out += line("script", to_hex(record.script_hash));
-  if (record.collateral_return) out += line("kind", "collateral return");
-  if (record.coinbase) out += line("kind", "coinbase");
-  out += line("made", record.block_hash.empty() ? "by the genesis files"
-                                                : place_text(family, record.number, record.slot));
-  if (!found.spent) return out + line("state", "unspent");
+  if (!record.datum_hash.empty()) out += field_line("datum hash", to_hex(record.datum_hash));
+  if (!record.inline_datum.empty()) out += field_line("datum", to_hex(record.inline_datum));
+  if (!record.script_hash.empty()) out += field_line("script", to_hex(record.script_hash));
+  if (record.collateral_return) out += field_line("kind", "collateral return");
+  if (record.coinbase) out += field_line("kind", "coinbase");
+  out += field_line("made", record.block_hash.empty()
+                                ? "by the genesis files"
+                                : place_text(family, record.number, record.slot));
+  if (!found.spent) return out + field_line("state", "unspent");
   const utxo::SpentInfo& spent = *found.spent;
-  out += line("state", "spent " + place_text(family, spent.number, spent.slot));
-  return out + line("spent by",
-                    spent.by.is_zero() ? "a rule of the ledger" : chain::display(family, spent.by));
+  out += field_line("state", "spent " + place_text(family, spent.number, spent.slot));
+  return out + field_line("spent by", spent.by.is_zero() ? "a rule of the ledger"
+                                                         : chain::display(family, spent.by));
 }
 
 std::string render_page(const chain::Network& network, const utxo::Page& page) {
@@ -73,23 +74,25 @@ std::string render_page(const chain::Network& network, const utxo::Page& page) {
 
 std::string render_balance(const chain::Network& network, ByteView address,
                            const utxo::Balance& balance) {
-  std::string out = line("address", api::owner_text(network, address));
-  out += line("balance",
-              fmt::format("{} {}", api::decimal(balance.coin), api::coin_unit(network.family)));
+  std::string out = field_line("address", api::owner_text(network, address));
+  out += field_line(
+      "balance", fmt::format("{} {}", api::decimal(balance.coin), api::coin_unit(network.family)));
   for (const auto& [asset, quantity] : balance.assets)
-    out += line("", asset_text(asset.first.view(), asset.second, api::decimal(quantity)));
-  out += line("outputs", with_thousands(balance.utxos));
-  return out + line("block", block_text(network.family, balance.at, balance.number));
+    out += field_line("", asset_text(asset.first.view(), asset.second, api::decimal(quantity)));
+  out += field_line("outputs", with_thousands(balance.utxos));
+  return out + field_line("block", block_text(network.family, balance.at, balance.number));
 }
 
 std::string render_utxo_stats(const chain::Network& network, const utxo::Stats& stats) {
-  std::string out = line("block", block_text(network.family, stats.at, stats.number));
-  out += line("store", std::string(utxo::to_string(stats.store)));
-  out += line("unspent", with_thousands(stats.unspent));
-  out +=
-      line("value", fmt::format("{} {}", api::decimal(stats.coin), api::coin_unit(network.family)));
-  if (stats.store == utxo::StoreType::kMmr) out += line("leaves", with_thousands(stats.leaves));
-  return out + line("can undo", fmt::format("{} blocks", with_thousands(stats.rollback_blocks)));
+  std::string out = field_line("block", block_text(network.family, stats.at, stats.number));
+  out += field_line("store", std::string(utxo::to_string(stats.store)));
+  out += field_line("unspent", with_thousands(stats.unspent));
+  out += field_line("value",
+                    fmt::format("{} {}", api::decimal(stats.coin), api::coin_unit(network.family)));
+  if (stats.store == utxo::StoreType::kMmr)
+    out += field_line("leaves", with_thousands(stats.leaves));
+  return out +
+         field_line("can undo", fmt::format("{} blocks", with_thousands(stats.rollback_blocks)));
 }
 
 }  // namespace coffer::cli

@@ -8,17 +8,18 @@
 namespace coffer::crypto {
 namespace {
 
-constexpr std::string_view kAlphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+constexpr std::string_view kBase58Alphabet =
+    "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 constexpr std::size_t kChecksumBytes = 4;
 
-constexpr std::array<std::int8_t, 256> make_values() {
+constexpr std::array<std::int8_t, 256> make_base58_values() {
   std::array<std::int8_t, 256> values{};
   values.fill(-1);
-  for (std::size_t i = 0; i < kAlphabet.size(); ++i)
-    values[static_cast<std::uint8_t>(kAlphabet[i])] = static_cast<std::int8_t>(i);
+  for (std::size_t i = 0; i < kBase58Alphabet.size(); ++i)
+    values[static_cast<std::uint8_t>(kBase58Alphabet[i])] = static_cast<std::int8_t>(i);
   return values;
 }
-constexpr std::array<std::int8_t, 256> kValues = make_values();
+constexpr std::array<std::int8_t, 256> kBase58Values = make_base58_values();
 
 constexpr std::uint32_t kFiveDigits = 58u * 58 * 58 * 58 * 58;  // the highest power below 2^32
 
@@ -52,9 +53,9 @@ Result<std::string> base58_encode(ByteView data) {
 
   std::string reversed;
   for (std::uint32_t limb : number)
-    for (int digit = 0; digit < 5; ++digit, limb /= 58) reversed += kAlphabet[limb % 58];
-  while (!reversed.empty() && reversed.back() == kAlphabet[0]) reversed.pop_back();
-  reversed.append(zeros, kAlphabet[0]);
+    for (int digit = 0; digit < 5; ++digit, limb /= 58) reversed += kBase58Alphabet[limb % 58];
+  while (!reversed.empty() && reversed.back() == kBase58Alphabet[0]) reversed.pop_back();
+  reversed.append(zeros, kBase58Alphabet[0]);
   return std::string(reversed.rbegin(), reversed.rend());
 }
 
@@ -63,11 +64,11 @@ Result<Bytes> base58_decode(std::string_view text) {
     return fail(Code::kTooLarge, "base58: {} characters, at most {} are allowed", text.size(),
                 kMaxBase58Text);
   std::size_t zeros = 0;
-  while (zeros < text.size() && text[zeros] == kAlphabet[0]) ++zeros;
+  while (zeros < text.size() && text[zeros] == kBase58Alphabet[0]) ++zeros;
 
   std::vector<std::uint32_t> number;  // limbs of 32 bits
   for (std::size_t i = zeros; i < text.size(); ++i) {
-    const int value = kValues[static_cast<std::uint8_t>(text[i])];
+    const int value = kBase58Values[static_cast<std::uint8_t>(text[i])];
     if (value < 0)
       return fail(Code::kInvalidInput, "base58: character at position {} is not allowed", i);
     multiply_add<std::uint64_t{1} << 32>(number, 58, static_cast<std::uint32_t>(value));

@@ -6,22 +6,22 @@
 namespace coffer::crypto {
 namespace {
 
-constexpr std::string_view kAlphabet = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
+constexpr std::string_view kBech32Alphabet = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
 constexpr std::size_t kChecksumLength = 6;
 constexpr std::uint32_t kBech32Constant = 1;
 constexpr std::uint32_t kBech32mConstant = 0x2bc830a3;
 
-constexpr std::array<std::int8_t, 256> make_values() {
+constexpr std::array<std::int8_t, 256> make_bech32_values() {
   std::array<std::int8_t, 256> values{};
   values.fill(-1);
-  for (std::size_t i = 0; i < kAlphabet.size(); ++i) {
-    const auto lower = static_cast<std::uint8_t>(kAlphabet[i]);
+  for (std::size_t i = 0; i < kBech32Alphabet.size(); ++i) {
+    const auto lower = static_cast<std::uint8_t>(kBech32Alphabet[i]);
     values[lower] = static_cast<std::int8_t>(i);
     if (lower >= 'a') values[lower - 'a' + 'A'] = static_cast<std::int8_t>(i);
   }
   return values;
 }
-constexpr std::array<std::int8_t, 256> kValues = make_values();
+constexpr std::array<std::int8_t, 256> kBech32Values = make_bech32_values();
 
 class Checksum {
  public:
@@ -97,7 +97,7 @@ Result<Bech32> bech32_decode(std::string_view text, std::size_t max_length) {
   Checksum checksum;
   checksum.add_hrp(decoded.hrp);
   for (std::size_t i = 0; i < digits.size(); ++i) {
-    const int value = kValues[static_cast<std::uint8_t>(digits[i])];
+    const int value = kBech32Values[static_cast<std::uint8_t>(digits[i])];
     if (value < 0)
       return fail(Code::kInvalidInput, "bech32: character at position {} is not allowed",
                   separator + 1 + i);
@@ -132,13 +132,13 @@ Result<std::string> bech32_encode(Bech32Variant variant, std::string_view hrp, B
     if (data[i] > 31)
       return fail(Code::kInvalidInput, "bech32: value at position {} has more than 5 bits", i);
     checksum.add(data[i]);
-    text.push_back(kAlphabet[data[i]]);
+    text.push_back(kBech32Alphabet[data[i]]);
   }
   for (std::size_t i = 0; i < kChecksumLength; ++i) checksum.add(0);
   const std::uint32_t sum =
       checksum.value() ^ (variant == Bech32Variant::kBech32m ? kBech32mConstant : kBech32Constant);
   for (std::size_t i = 0; i < kChecksumLength; ++i)
-    text.push_back(kAlphabet[sum >> (5 * (kChecksumLength - 1 - i)) & 31]);
+    text.push_back(kBech32Alphabet[sum >> (5 * (kChecksumLength - 1 - i)) & 31]);
   return text;
 }
 

@@ -173,7 +173,7 @@ RC_GTEST_PROP(Bip32, OneWrongCharacterIsNoticed, ()) {
 
 namespace json = boost::json;
 
-json::value load(const std::filesystem::path& path) {
+json::value load_vectors(const std::filesystem::path& path) {
   return json::parse(as_text(read_file(path, 1u << 20).value()));
 }
 
@@ -187,7 +187,7 @@ std::uint32_t last_step(std::string_view path) {
 
 TEST(Bip32, DerivesEveryVector) {
   COFFER_REQUIRE_DATA_OR_SKIP(path, "bitcoin/vectors/btclib/bip32_test_vectors.json");
-  const json::value file = load(path);
+  const json::value file = load_vectors(path);
   int derived = 0, refused = 0;
   for (const auto& [seed, chain] : file.as_object()) {
     const json::array& keys = chain.as_array();
@@ -210,7 +210,7 @@ TEST(Bip32, DerivesEveryVector) {
 
 TEST(Bip32, RefusesEveryInvalidKey) {
   COFFER_REQUIRE_DATA_OR_SKIP(path, "bitcoin/vectors/btclib/bip32_invalid_keys.json");
-  const json::value file = load(path);
+  const json::value file = load_vectors(path);
   EXPECT_EQ(file.as_array().size(), 16u);
   for (const json::value& row : file.as_array()) {
     const std::string_view text = row.at(0).as_string();

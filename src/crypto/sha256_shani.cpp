@@ -15,7 +15,7 @@ namespace coffer::crypto::detail {
 namespace {
 
 // The order of words in which the instructions want the state, highest first.
-struct State {
+struct ShaniState {
   __m128i abef;
   __m128i cdgh;
 };
@@ -29,19 +29,19 @@ COFFER_SHANI_INLINE __m128i load(const void* at) {
   return _mm_loadu_si128(static_cast<const __m128i*>(at));
 }
 
-COFFER_SHANI_INLINE State pack(Words words) {
+COFFER_SHANI_INLINE ShaniState pack(Words words) {
   const __m128i badc = _mm_shuffle_epi32(words.low, 0xB1);
   const __m128i hgfe = _mm_shuffle_epi32(words.high, 0x1B);
   return {_mm_alignr_epi8(badc, hgfe, 8), _mm_blend_epi16(hgfe, badc, 0xF0)};
 }
 
-COFFER_SHANI_INLINE Words unpack(State state) {
+COFFER_SHANI_INLINE Words unpack(ShaniState state) {
   const __m128i abef = _mm_shuffle_epi32(state.abef, 0x1B);
   const __m128i ghcd = _mm_shuffle_epi32(state.cdgh, 0xB1);
   return {_mm_blend_epi16(abef, ghcd, 0xF0), _mm_alignr_epi8(ghcd, abef, 8)};
 }
 
-COFFER_SHANI_INLINE State initial_state() {
+COFFER_SHANI_INLINE ShaniState initial_state() {
   return pack({load(kSha256Init.data()), load(kSha256Init.data() + 4)});
 }
 
@@ -50,20 +50,20 @@ COFFER_SHANI_INLINE __m128i swap_words(__m128i words) {
   return _mm_shuffle_epi8(words, _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203));
 }
 
-COFFER_SHANI_INLINE void four_rounds(State& state, __m128i k_plus_w) {
+COFFER_SHANI_INLINE void four_rounds(ShaniState& state, __m128i k_plus_w) {
   state.cdgh = _mm_sha256rnds2_epu32(state.cdgh, state.abef, k_plus_w);
   state.abef = _mm_sha256rnds2_epu32(state.abef, state.cdgh, _mm_shuffle_epi32(k_plus_w, 0x0E));
 }
 
-COFFER_SHANI_INLINE void add(State& state, State before) {
+COFFER_SHANI_INLINE void add(ShaniState& state, ShaniState before) {
   state.abef = _mm_add_epi32(state.abef, before.abef);
   state.cdgh = _mm_add_epi32(state.cdgh, before.cdgh);
 }
 
 // Lanes independent blocks, one step of each in turn; w[lane] holds the 16 words and is used up.
 template <std::size_t Lanes>
-COFFER_SHANI_INLINE void compress(State (&state)[Lanes], __m128i (&w)[Lanes][4]) {
-  State before[Lanes];
+COFFER_SHANI_INLINE void compress(ShaniState (&state)[Lanes], __m128i (&w)[Lanes][4]) {
+  ShaniState before[Lanes];
   for (std::size_t lane = 0; lane < Lanes; ++lane) before[lane] = state[lane];
 #pragma GCC unroll 16
   for (std::size_t step = 0; step < 16; ++step) {
@@ -85,8 +85,8 @@ COFFER_SHANI_INLINE void compress(State (&state)[Lanes], __m128i (&w)[Lanes][4])
 }
 
 template <std::size_t Lanes>
-COFFER_SHANI_INLINE void compress_padding_after_64(State (&state)[Lanes]) {
-  State before[Lanes];
+COFFER_SHANI_INLINE void compress_padding_after_64(ShaniState (&state)[Lanes]) {
+  ShaniState before[Lanes];
   for (std::size_t lane = 0; lane < Lanes; ++lane) before[lane] = state[lane];
 #pragma GCC unroll 16
   for (std::size_t step = 0; step < 16; ++step) {
@@ -97,8 +97,9 @@ COFFER_SHANI_INLINE void compress_padding_after_64(State (&state)[Lanes]) {
   for (std::size_t lane = 0; lane < Lanes; ++lane) add(state[lane], before[lane]);
 }
 
-COFFER_SHANI void transform(std::uint32_t* words, const std::uint8_t* data, std::size_t blocks) {
-  State state[1] = {pack({load(words), load(words + 4)})};
+COFFER_SHANI void transform_shani(std::uint32_t* words, const std::uint8_t* data,
+                                  std::size_t blocks) {
+  ShaniState state[1] = {pack({load(words), load(words + 4)})};
   for (; blocks > 0; --blocks, data += 64) {
     __m128i w[1][4];
     for (std::size_t i = 0; i < 4; ++i) w[0][i] = swap_words(load(data + 16 * i));
@@ -112,7 +113,7 @@ COFFER_SHANI void transform(std::uint32_t* words, const std::uint8_t* data, std:
 // Reads all its input before it writes, so that out may be in.
 template <std::size_t Lanes>
 COFFER_SHANI_INLINE void double_lanes(std::uint8_t* out, const std::uint8_t* in) {
-  State state[Lanes];
+  ShaniState state[Lanes];
   __m128i w[Lanes][4];
   for (std::size_t lane = 0; lane < Lanes; ++lane) {
     state[lane] = initial_state();
@@ -137,7 +138,7 @@ COFFER_SHANI_INLINE void double_lanes(std::uint8_t* out, const std::uint8_t* in)
   }
 }
 
-COFFER_SHANI void double_pairs(std::uint8_t* out, const std::uint8_t* in, std::size_t pairs) {
+COFFER_SHANI void double_pairs_shani(std::uint8_t* out, const std::uint8_t* in, std::size_t pairs) {
   for (; pairs >= 2; pairs -= 2, in += 128, out += 64) double_lanes<2>(out, in);
   if (pairs == 1) double_lanes<1>(out, in);
 }
@@ -150,7 +151,7 @@ bool processor_has_it() {
   return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & kSha) != 0;
 }
 
-constexpr Sha256Ops kShaNi = {"sha-ni", transform, double_pairs};
+constexpr Sha256Ops kShaNi = {"sha-ni", transform_shani, double_pairs_shani};
 
 }  // namespace
 

@@ -6,11 +6,12 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "chain/decode.h"
+#include "feed/block_file.h"
 
 namespace coffer::feed {
 namespace {
 
-constexpr std::uint64_t kFrameBytes = 8, kHeaderBytes = 80, kLeastBlockBytes = 81;
+constexpr std::uint64_t kLeastBlockBytes = kHeaderBytes + 1;
 constexpr std::uint64_t kSearchBytes = 1u << 20;
 constexpr std::int64_t kSettleNs = 2'000'000'000;  // coarser than any file system's timestamps
 

@@ -2,13 +2,10 @@
 #include "base/log.h"
 #include "crypto/sha256.h"
 #include "feed/blkdir_source.h"
+#include "feed/block_file.h"
 
 namespace coffer::feed {
-namespace {
-
-constexpr std::uint64_t kFrameBytes = 8, kHeaderBytes = 80;
-
-}  // namespace
+namespace {}  // namespace
 
 Result<bool> BlkDirSource::holds(const BlockPlace& place, const Hash256& hash) {
   const Bytes head =

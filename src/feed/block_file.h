@@ -6,6 +6,9 @@
 
 namespace coffer::feed {
 
+// What a blk file puts before a block, magic and size, and a Bitcoin block's header.
+inline constexpr std::uint64_t kFrameBytes = 8, kHeaderBytes = 80;
+
 enum class BlockFileFormat : std::uint8_t { kBlk, kHex, kRaw };
 
 // The blocks of a file's bytes, in file order, not decoded. Trailing zeros of a blk file that is

@@ -13,7 +13,7 @@ namespace {
 using codec::append_compact_size;
 using codec::append_var_bytes;
 
-enum Kind : std::uint8_t { kP2wsh, kP2sh, kP2shP2wsh };
+enum BitcoinKind : std::uint8_t { kP2wsh, kP2sh, kP2shP2wsh };
 
 constexpr std::uint32_t kTxVersion = 2, kSequence = 0xfffffffd, kBits = 0x207fffff;
 constexpr std::uint64_t kSubsidy = 50'0000'0000, kHalving = 150, kMaturity = 100;

@@ -10,7 +10,7 @@ namespace {
 
 using codec::CborWriter;
 
-enum Kind : std::uint8_t {
+enum CardanoKind : std::uint8_t {
   kKey,
   kKeyWithStake,
   kScriptDatumHash,

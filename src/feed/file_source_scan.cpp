@@ -3,11 +3,11 @@
 #include "base/limits.h"
 #include "chain/decode.h"
 #include "codec/cbor_reader.h"
+#include "feed/block_file.h"
 
 namespace coffer::feed {
 namespace {
 
-constexpr std::uint64_t kFrameBytes = 8, kHeaderBytes = 80;
 constexpr std::uint64_t kChunkBytes = 256u << 10;
 
 bool is_blank(std::uint8_t c) {

@@ -10,7 +10,7 @@ namespace coffer::feed {
 namespace {
 
 const chain::Network kMainnet = chain::find_network("bitcoin", "mainnet").value();
-const chain::Network kRegtest = chain::find_network("bitcoin", "regtest").value();
+const chain::Network kFileNetwork = chain::find_network("bitcoin", "regtest").value();
 
 class Files : public testing::TestWithParam<chain::Family> {
  protected:
@@ -194,10 +194,10 @@ TEST(FilesOfMainnet, AReorgIsFollowedToTheBranchWithMoreWork) {
 
 TEST(FilesOfRegtest, StartAfterTheGenesisBlockThatEveryNodeHas) {
   COFFER_REQUIRE_DATA_OR_SKIP(data, "bitcoin/regtest/kernel_regtest_blocks_1_to_206.hex");
-  FileSource source(data, kRegtest);
-  const auto chain = follow(source, kRegtest);
+  FileSource source(data, kFileNetwork);
+  const auto chain = follow(source, kFileNetwork);
   EXPECT_EQ(chain.size(), 207u);
-  EXPECT_EQ(chain.front(), kRegtest.genesis);
+  EXPECT_EQ(chain.front(), kFileNetwork.genesis);
 }
 
 TEST(FilesOfMainnet, UnrelatedBlocksAreRefused) {

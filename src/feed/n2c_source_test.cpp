@@ -1,5 +1,5 @@
 // How a source behaves towards a node that is slow, talkative, silent or gone. The real peer:
-// tests/n2c_test.cpp.
+// tests/system/n2c_test.cpp.
 #include "feed/n2c_source.h"
 
 #include <gtest/gtest.h>

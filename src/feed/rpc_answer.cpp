@@ -9,10 +9,6 @@ constexpr int kWarmingUp = -28;
 constexpr std::size_t kMaxReasonBytes = 64u << 10, kMaxShownBytes = 500;
 constexpr std::size_t kMaxOffers = 1'000, kMaxOfferBytes = 1'000;
 
-std::unexpected<Error> unavailable(std::string message) {
-  return fail(Error{Code::kUnavailable, true, std::move(message)});
-}
-
 std::unexpected<Error> garbled(std::string_view method) {
   return fail(
       Error{Code::kCorrupt, true, fmt::format("the node's answer to {} makes no sense", method)});
@@ -32,6 +28,10 @@ std::unexpected<Error> refused(JsonText problem, std::string_view method) {
 }
 
 }  // namespace
+
+std::unexpected<Error> unavailable(std::string message) {
+  return fail(Error{Code::kUnavailable, true, std::move(message)});
+}
 
 Result<RpcAnswer> RpcAnswer::read(std::string body, int status, std::string_view method) {
   RpcAnswer answer(std::move(body), method);

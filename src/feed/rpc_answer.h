@@ -21,6 +21,9 @@ struct ZmqOffer {
   std::string address;
 };
 
+// The node cannot be reached or is not ready; asking again may help.
+std::unexpected<Error> unavailable(std::string message);
+
 // The result of one call. Thread-safe. Errors of every method: kCorrupt, retryable, naming the
 // call, if the result is another than the method reads.
 class RpcAnswer {

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/limits.h"
 #include "crypto/sha256.h"
+#include "feed/block_file.h"
 #include "http/client.h"
 
 namespace coffer::feed {
@@ -27,10 +28,6 @@ std::string base64(std::string_view text) {
       out += i + k > text.size() ? '=' : kDigits[(word >> (18 - 6 * k)) & 63];
   }
   return out;
-}
-
-std::unexpected<Error> unavailable(std::string message) {
-  return fail(Error{Code::kUnavailable, true, std::move(message)});
 }
 
 std::string printed(const Hash256& hash) {
@@ -99,7 +96,6 @@ struct RpcClient::Impl {
 };
 
 bool is_block(ByteView raw, const Hash256& hash) {
-  constexpr std::size_t kHeaderBytes = 80;
   return raw.size() > kHeaderBytes && raw.size() <= limits::kMaxBlockBytes &&
          crypto::sha256d(raw.first(kHeaderBytes)) == hash;
 }

@@ -7,7 +7,7 @@
 namespace coffer::feed {
 namespace {
 
-constexpr std::string_view kSequence = "sequence";
+constexpr std::string_view kSequenceTopic = "sequence";
 constexpr std::string_view kHashBlock = "hashblock";
 constexpr int kMaxWaiting = 10'000;            // messages in the socket; the node drops the rest
 constexpr std::int64_t kMaxPartBytes = 4'096;  // both topics need 41; a peer that sends more is cut
@@ -48,7 +48,7 @@ std::optional<ZmqNotice> parse_zmq_message(std::string_view topic, ByteView body
   ZmqNotice notice{Kind::kTip, reversed(Hash256::from(body.data()))};
   const ByteView rest = body.subspan(Hash256::kSize);
   if (topic == kHashBlock && rest.empty()) return notice;
-  if (topic != kSequence || rest.empty()) return std::nullopt;
+  if (topic != kSequenceTopic || rest.empty()) return std::nullopt;
   switch (rest.front()) {
     case 'C': notice.kind = Kind::kConnected; break;
     case 'D': notice.kind = Kind::kDisconnected; break;
@@ -151,7 +151,7 @@ void ZmqNews::hear_monitor(std::size_t stream) {
   while (auto event = receive(sockets_->streams[stream].monitor)) {
     // Whether it came or went: what was published in between is not known.
     sockets_->streams[stream].counter.reset();
-    if (topics_[stream].topic == kSequence) sequence_live_ = false;
+    if (topics_[stream].topic == kSequenceTopic) sequence_live_ = false;
     push({});
   }
 }
@@ -174,7 +174,7 @@ void ZmqNews::hear(std::size_t stream) {
     const std::uint32_t number = load_le<std::uint32_t>(counter.data());
     const bool follows = last && number == *last + 1;
     last = number;
-    if (topics_[stream].topic == kSequence) sequence_live_ = true;
+    if (topics_[stream].topic == kSequenceTopic) sequence_live_ = true;
     push(follows ? *notice : ZmqNotice{});
   }
 }

@@ -13,6 +13,8 @@
 
 namespace coffer::feed {
 
+inline constexpr int kNever = 3'600'000;  // ms, to poll only when told to
+
 // Body of a message of topic "sequence" as Core's doc/zmq.md has it: the hash as printed, the
 // label, and for transactions ('A', 'R') the mempool's sequence number in little endian.
 inline Bytes sequence_body(const Hash256& hash, char label, std::uint64_t mempool_sequence = 1) {

@@ -12,7 +12,7 @@
 namespace coffer::kv {
 namespace {
 
-DatabaseOptions options_at(const std::filesystem::path& path) {
+DatabaseOptions three_columns_at(const std::filesystem::path& path) {
   DatabaseOptions options;
   options.path = path;
   options.columns = {{.name = "points", .point_lookups = true},
@@ -31,7 +31,7 @@ class DatabaseTest : public testing::Test {
     ASSERT_TRUE(opened) << opened.error().message;
     db_ = std::move(*opened);
   }
-  void open() { open(options_at(path())); }
+  void open() { open(three_columns_at(path())); }
   std::filesystem::path path() const { return dir_.path() / "db"; }
   Column column(std::string_view name) { return db_->column(name).value(); }
   void put(std::string_view column_name, std::string_view key, std::string_view value,
@@ -239,7 +239,7 @@ TEST_F(DatabaseTest, ASnapshotSeesOneMomentInAllColumns) {
 
 TEST_F(DatabaseTest, UnknownColumnsAreKeptAndListed) {
   put("plain", "k", "v");
-  DatabaseOptions fewer = options_at(path());
+  DatabaseOptions fewer = three_columns_at(path());
   fewer.columns = {{.name = "points"}, {.name = "brand_new"}};
   open(fewer);
   EXPECT_EQ(db_->column("plain").error().code, Code::kNotFound);
@@ -298,7 +298,7 @@ TEST_F(DatabaseTest, ACheckpointIsADatabase) {
   put("points", "k", "after");
   EXPECT_EQ(db_->checkpoint(dir_.path() / "copy").error().code, Code::kConflict);
   EXPECT_EQ(get("points", "k"), "after");
-  open(options_at(dir_.path() / "copy"));
+  open(three_columns_at(dir_.path() / "copy"));
   EXPECT_EQ(get("points", "k"), "before");
 }
 
@@ -318,7 +318,7 @@ TEST_F(DatabaseTest, AReaderStandsBesideTheWriter) {
   put("points", "flushed", "1");
   ASSERT_TRUE(db_->flush());
   put("points", "in the log", "2");
-  DatabaseOptions options = options_at(path());
+  DatabaseOptions options = three_columns_at(path());
   options.read_only = true;
   options.columns.push_back({.name = "not there yet"});
   const auto reader = Database::open(options);

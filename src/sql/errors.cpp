@@ -27,7 +27,7 @@ constexpr std::string_view kBug = "this is a bug";
 constexpr Meaning kRefused = {Code::kConflict, Trouble::kFailed, ""};
 constexpr Meaning kBadValue = {Code::kInvalidInput, Trouble::kFailed, ""};
 constexpr Meaning kBusy = {Code::kUnavailable, Trouble::kTryAgain, kAgain};
-constexpr Meaning kGone = {Code::kUnavailable, Trouble::kLost, kCheckServer};
+constexpr Meaning kConnectionLost = {Code::kUnavailable, Trouble::kLost, kCheckServer};
 constexpr Meaning kCorrupt = {Code::kCorrupt, Trouble::kFailed, kDamaged};
 constexpr Meaning kFull = {Code::kUnavailable, Trouble::kFailed, kFreeSpace};
 constexpr Meaning kOurBug = {Code::kInternal, Trouble::kFailed, kBug};
@@ -69,7 +69,7 @@ constexpr PostgresEntry kPostgres[] = {
     {"P0001", kRefused},   // RAISE in a trigger
     {"22", kBadValue},
     {"54", {Code::kTooLarge, Trouble::kFailed, ""}},
-    {"40003", kGone},
+    {"40003", kConnectionLost},
     {"40", kBusy},     // serialization failure, deadlock
     {"55P03", kBusy},  // lock_timeout
     {"55006", kBusy},  // object in use
@@ -77,11 +77,12 @@ constexpr PostgresEntry kPostgres[] = {
     {"53300", {Code::kUnavailable, Trouble::kLost, "the server has too many connections"}},
     {"53", {Code::kUnavailable, Trouble::kFailed, "the server lacks a resource"}},
     {"57014", {Code::kTimeout, Trouble::kFailed, "the statement took too long or was cancelled"}},
-    {"57", kGone},       // shutdown, crash, starting up
-    {"08P01", kOurBug},  // a wrong number of parameters
-    {"08", kGone},
-    {"25P03", kGone},  // idle in a transaction for too long: the server has closed the connection
-    {"25P04", kGone},  // the same for the whole transaction
+    {"57", kConnectionLost},  // shutdown, crash, starting up
+    {"08P01", kOurBug},       // a wrong number of parameters
+    {"08", kConnectionLost},
+    {"25P03",
+     kConnectionLost},  // idle in a transaction for too long: the server has closed the connection
+    {"25P04", kConnectionLost},  // the same for the whole transaction
     // Another server is the primary now: a new connection finds it.
     {"25006", {Code::kUnavailable, Trouble::kLost, "this server takes no writes"}},
     {"28", {Code::kUnauthorized, Trouble::kFailed, "check user, password and pg_hba.conf"}},

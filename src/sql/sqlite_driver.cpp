@@ -10,7 +10,7 @@
 namespace coffer::sql {
 namespace {
 
-constexpr std::size_t kMaxPrepared = 256;
+constexpr std::size_t kMaxCachedStatements = 256;
 
 // The number in a parameter's name, "$12"; 0 if it has another form.
 int parameter_number(const char* name) {
@@ -132,9 +132,9 @@ Result<std::shared_ptr<SqliteStatement>> SqliteDriver::prepare(std::string_view 
   statement->in_use = true;
   if (found == cache_.end()) {
     // Far more than a program's own statements; forgetting all idle ones is rare and simple.
-    if (cache_.size() >= kMaxPrepared)
+    if (cache_.size() >= kMaxCachedStatements)
       std::erase_if(cache_, [](const auto& entry) { return !entry.second->in_use; });
-    if (cache_.size() < kMaxPrepared) cache_.emplace(sql, statement);
+    if (cache_.size() < kMaxCachedStatements) cache_.emplace(sql, statement);
   }
   return statement;
 }

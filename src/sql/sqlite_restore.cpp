@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 // bytes from PENDING_BYTE on in SQLite's file format; they hold no data.)
 constexpr LockRange kSqliteLocks = {.start = 0x40000000, .length = 512};
 constexpr std::string_view kMagic = "SQLite format 3";
-constexpr std::size_t kCopyBytes = 1u << 20;
+constexpr std::size_t kRestoreChunkBytes = 1u << 20;
 constexpr int kMostLinks = 40;
 constexpr int kMostKept = 1'000;  // replaced databases beside each other
 
@@ -175,7 +175,7 @@ Result<std::int64_t> copy_bytes(const fs::path& from, Copy& to,
   if (source.number < 0 || ::fstat(source.number, &found) != 0)
     return fail(errno_error(errno, "cannot open " + from.string()));
   RestoreProgress so_far{0, found.st_size};
-  Bytes buffer(kCopyBytes);
+  Bytes buffer(kRestoreChunkBytes);
   for (;;) {
     const ssize_t got = ::read(source.number, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;

@@ -46,9 +46,9 @@ void sort_by_key(std::vector<Entry>& entries) {
   });
 }
 
-class Writer {
+class CommitWriter {
  public:
-  Writer(const CommitPlan& plan, const ChangeSet& changes, const Tip& tip)
+  CommitWriter(const CommitPlan& plan, const ChangeSet& changes, const Tip& tip)
       : plan_(plan), changes_(changes), tip_(tip), coins_(changes.coins.all()) {}
 
   template <typename Sink>
@@ -191,7 +191,7 @@ class Writer {
   const std::vector<const Coin*> coins_;
 };
 
-Result<> commit_batch(const CommitPlan& plan, const Writer& writer) {
+Result<> commit_batch(const CommitPlan& plan, const CommitWriter& writer) {
   kv::Batch batch;
   TRY(writer.for_each_column([&](kv::Column column, auto write) -> Result<> {
     BatchSink sink(batch, column);
@@ -201,7 +201,7 @@ Result<> commit_batch(const CommitPlan& plan, const Writer& writer) {
 }
 
 // A thread for each column: sorting and building a table are most of the work.
-Result<> commit_files(const CommitPlan& plan, const Writer& writer) {
+Result<> commit_files(const CommitPlan& plan, const CommitWriter& writer) {
   std::vector<kv::SortedFile> files;
   files.reserve(std::size(kColumnNames));
   std::deque<Result<>> results;
@@ -242,7 +242,7 @@ void ChangeSet::add_delta(Ordinal ordinal, Bytes delta) {
 }
 
 Result<> commit(const CommitPlan& plan, const ChangeSet& changes, const Tip& tip) {
-  const Writer writer(plan, changes, tip);
+  const CommitWriter writer(plan, changes, tip);
   return changes.changes() + changes.mmr.size() >= kChangesForFiles ? commit_files(plan, writer)
                                                                     : commit_batch(plan, writer);
 }

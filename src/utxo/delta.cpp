@@ -6,24 +6,24 @@
 namespace coffer::utxo {
 namespace {
 
-enum Key : std::uint64_t {
-  kNumber = 0,
-  kSlot = 1,
-  kHash = 2,
-  kCreated = 3,
-  kSpent = 4,
-  kFlags = 5,
-  kTxFlags = 6,
-  kMmr = 7,
-  kTransient = 8,
-  kReplaced = 9,
-  kEraBefore = 10,
-  kNumberBefore = 11,
+enum DeltaKey : std::uint64_t {
+  kDeltaNumber = 0,
+  kDeltaSlot = 1,
+  kDeltaHash = 2,
+  kDeltaCreated = 3,
+  kDeltaSpent = 4,
+  kDeltaFlags = 5,
+  kDeltaTxFlags = 6,
+  kDeltaMmr = 7,
+  kDeltaTransient = 8,
+  kDeltaReplaced = 9,
+  kDeltaEraBefore = 10,
+  kDeltaNumberBefore = 11,
 };
 
-class Writer {
+class DeltaWriter {
  public:
-  explicit Writer(Bytes& out) : cbor_(out) {}
+  explicit DeltaWriter(Bytes& out) : cbor_(out) {}
 
   void outpoint(const chain::Outpoint& outpoint) {
     cbor_.array(2).bytes(outpoint.tx.view()).uint(outpoint.index);
@@ -39,16 +39,16 @@ class Writer {
     }
   }
   void flags(const BlockDelta& delta) {
-    cbor_.uint(kFlags).map(1).uint(0).boolean(!delta.tx_flags.empty());
+    cbor_.uint(kDeltaFlags).map(1).uint(0).boolean(!delta.tx_flags.empty());
     if (delta.tx_flags.empty()) return;
-    cbor_.uint(kTxFlags).array(delta.tx_flags.size());
+    cbor_.uint(kDeltaTxFlags).array(delta.tx_flags.size());
     for (const TxFlag& flag : delta.tx_flags) {
       cbor_.map(3).uint(0).bytes(flag.tx.view());
       cbor_.uint(1).boolean(flag.invalid).uint(2).boolean(flag.had_collateral_return);
     }
   }
   void mmr(const MmrDelta& mmr) {
-    cbor_.uint(kMmr).map(4).uint(0).array(2).uint(mmr.first_leaf).uint(mmr.leaves);
+    cbor_.uint(kDeltaMmr).map(4).uint(0).array(2).uint(mmr.first_leaf).uint(mmr.leaves);
     cbor_.uint(1).array(mmr.spent.size());
     for (std::uint64_t leaf : mmr.spent) cbor_.uint(leaf);
     cbor_.uint(2).array(mmr.peaks.size());
@@ -56,7 +56,7 @@ class Writer {
     cbor_.uint(3).bytes(mmr.root.view());
   }
   void replaced(const std::vector<Replaced>& replaced) {
-    cbor_.uint(kReplaced).array(replaced.size());
+    cbor_.uint(kDeltaReplaced).array(replaced.size());
     for (const Replaced& old : replaced) {
       cbor_.map(1 + (old.record.empty() ? 0 : 1) + (old.spent.empty() ? 0 : 1)).uint(0);
       outpoint(old.outpoint);
@@ -70,9 +70,9 @@ class Writer {
   codec::CborWriter cbor_;
 };
 
-class Reader {
+class DeltaReader {
  public:
-  explicit Reader(ByteView data) : cbor(data) {}
+  explicit DeltaReader(ByteView data) : cbor(data) {}
 
   Hash256 hash() {
     const ByteView bytes = cbor.read_bytes(Hash256::kSize);
@@ -161,48 +161,48 @@ class Reader {
 }  // namespace
 
 void encode_delta(Bytes& out, const BlockDelta& delta) {
-  Writer writer(out);
+  DeltaWriter writer(out);
   writer.cbor().map(6 + (delta.tx_flags.empty() ? 0 : 1) + (delta.mmr ? 1 : 0) +
                     (delta.transient.empty() ? 0 : 1) + (delta.replaced.empty() ? 0 : 1) +
                     (delta.era_before ? 1 : 0) + (delta.number_before ? 1 : 0));
-  writer.cbor().uint(kNumber).uint(delta.number.value);
-  writer.cbor().uint(kSlot).uint(delta.slot.value);
-  writer.cbor().uint(kHash).bytes(delta.hash.view());
-  writer.cbor().uint(kCreated);
+  writer.cbor().uint(kDeltaNumber).uint(delta.number.value);
+  writer.cbor().uint(kDeltaSlot).uint(delta.slot.value);
+  writer.cbor().uint(kDeltaHash).bytes(delta.hash.view());
+  writer.cbor().uint(kDeltaCreated);
   writer.entries(delta.created, false);
-  writer.cbor().uint(kSpent);
+  writer.cbor().uint(kDeltaSpent);
   writer.entries(delta.spent, true);
   writer.flags(delta);
   if (delta.mmr) writer.mmr(*delta.mmr);
   if (!delta.transient.empty()) {
-    writer.cbor().uint(kTransient).array(delta.transient.size());
+    writer.cbor().uint(kDeltaTransient).array(delta.transient.size());
     for (const chain::Outpoint& outpoint : delta.transient) writer.outpoint(outpoint);
   }
   if (!delta.replaced.empty()) writer.replaced(delta.replaced);
-  if (delta.era_before) writer.cbor().uint(kEraBefore).uint(*delta.era_before);
-  if (delta.number_before) writer.cbor().uint(kNumberBefore).uint(delta.number_before->value);
+  if (delta.era_before) writer.cbor().uint(kDeltaEraBefore).uint(*delta.era_before);
+  if (delta.number_before) writer.cbor().uint(kDeltaNumberBefore).uint(delta.number_before->value);
 }
 
 Result<BlockDelta> decode_delta(ByteView stored) {
-  Reader reader(stored);
+  DeltaReader reader(stored);
   codec::CborReader& cbor = reader.cbor;
   BlockDelta delta;
   for (auto items = cbor.begin_map(); cbor.next(items);) {
     switch (cbor.read_uint()) {
-      case kNumber: delta.number = BlockNumber(cbor.read_uint()); break;
-      case kSlot: delta.slot = Slot(cbor.read_uint()); break;
-      case kHash: delta.hash = reader.hash(); break;
-      case kCreated: reader.entries(delta.created); break;
-      case kSpent: reader.entries(delta.spent); break;
-      case kTxFlags: reader.tx_flags(delta.tx_flags); break;
-      case kMmr: delta.mmr = reader.mmr(); break;
-      case kTransient:
+      case kDeltaNumber: delta.number = BlockNumber(cbor.read_uint()); break;
+      case kDeltaSlot: delta.slot = Slot(cbor.read_uint()); break;
+      case kDeltaHash: delta.hash = reader.hash(); break;
+      case kDeltaCreated: reader.entries(delta.created); break;
+      case kDeltaSpent: reader.entries(delta.spent); break;
+      case kDeltaTxFlags: reader.tx_flags(delta.tx_flags); break;
+      case kDeltaMmr: delta.mmr = reader.mmr(); break;
+      case kDeltaTransient:
         for (auto outs = cbor.begin_array(); cbor.next(outs);)
           delta.transient.push_back(reader.outpoint());
         break;
-      case kReplaced: reader.replaced(delta.replaced); break;
-      case kEraBefore: delta.era_before = static_cast<std::uint8_t>(cbor.read_uint()); break;
-      case kNumberBefore: delta.number_before = BlockNumber(cbor.read_uint()); break;
+      case kDeltaReplaced: reader.replaced(delta.replaced); break;
+      case kDeltaEraBefore: delta.era_before = static_cast<std::uint8_t>(cbor.read_uint()); break;
+      case kDeltaNumberBefore: delta.number_before = BlockNumber(cbor.read_uint()); break;
       default: cbor.skip();
     }
   }
@@ -215,7 +215,7 @@ Result<BlockDelta> decode_delta(ByteView stored) {
 Result<BlockNumber> number_of_delta(ByteView stored) {
   codec::CborReader reader(stored);
   auto items = reader.begin_map();
-  if (!reader.next(items) || reader.read_uint() != kNumber)
+  if (!reader.next(items) || reader.read_uint() != kDeltaNumber)
     return fail(Code::kCorrupt, "a stored delta does not begin with its number");
   const BlockNumber number(reader.read_uint());
   if (!reader.ok()) return fail(Code::kCorrupt, "a stored delta cannot be read");

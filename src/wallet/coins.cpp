@@ -10,15 +10,15 @@
 namespace coffer::wallet {
 namespace {
 
-constexpr std::size_t kMaxExamined = 10'000;
+constexpr std::size_t kMaxExaminedCoins = 10'000;
 
-constexpr std::string_view kColumns =
+constexpr std::string_view kCoinColumns =
     "u.id, t.tx_hash, u.output_index, u.amount, t.status, u.account_id, u.address_id,"
     " d.script_pub_key, t.block_height, t.is_coinbase, s.tx_hash, s.status, l.external_lock_id,"
     " l.expires_at, y.tip_height, y.mature_height, u.chain_position, u.tx_id";
 // What a coin u is asked for besides. Its transaction and address are always there; LEFT tells that
 // to PostgreSQL, which otherwise expects few rows and walks through the wallet for each.
-constexpr std::string_view kMore =
+constexpr std::string_view kCoinJoins =
     " LEFT JOIN transactions t ON t.wallet_id = u.wallet_id AND t.id = u.tx_id"
     " LEFT JOIN addresses d ON d.wallet_id = u.wallet_id AND d.id = u.address_id"
     " CROSS JOIN sync_state y"
@@ -188,7 +188,7 @@ std::string coin_sql(sql::Dialect dialect, const CoinQuery& query, bool history,
     chosen = fmt::format("{0} ORDER BY {1}{2}, tx_id{2}, output_index{2} LIMIT {3}", from, position,
                          direction, rows);
   }
-  return fmt::format("SELECT {} FROM ({}) u{}", kColumns, chosen, kMore);
+  return fmt::format("SELECT {} FROM ({}) u{}", kCoinColumns, chosen, kCoinJoins);
 }
 
 struct Look {
@@ -261,7 +261,7 @@ Result<Page<Coin>> find_coins(sql::Transaction& sql, WalletId wallet, const Coin
   // Without filters the first look is enough; with them it goes on in larger steps.
   std::size_t look = query.page.count + 1;
   for (std::size_t examined = 0;;) {
-    look = rows_to_read(std::min(look, kMaxExamined - examined));
+    look = rows_to_read(std::min(look, kMaxExaminedCoins - examined));
     const std::vector<Read> rows = TRY(read_coins(sql, query, filter, {wallet, look, address, at}));
     for (const Read& read : rows) {
       if (page.items.size() == query.page.count) {
@@ -275,7 +275,7 @@ Result<Page<Coin>> find_coins(sql::Transaction& sql, WalletId wallet, const Coin
     }
     examined += rows.size();
     if (rows.size() < look) return page;
-    if (examined >= kMaxExamined) {
+    if (examined >= kMaxExaminedCoins) {
       page.cursor = make_cursor(query.order, *at);
       return page;
     }
@@ -289,7 +289,7 @@ Result<std::vector<Coin>> coins_leased_by(sql::Transaction& sql, WalletId wallet
       "SELECT {} FROM (SELECT c.* FROM utxo_leases x{} CROSS JOIN utxos c WHERE x.wallet_id = $1"
       " AND x.external_lock_id = $2 AND x.expires_at > coffer_now() AND c.wallet_id = x.wallet_id"
       " AND c.id = x.utxo_id ORDER BY c.id LIMIT {}) u{}",
-      kColumns, by_lock_id(sql), kMaxLeasedAtOnce, kMore);
+      kCoinColumns, by_lock_id(sql), kMaxLeasedAtOnce, kCoinJoins);
   std::vector<Read> found;
   {
     sql::Rows rows = TRY(sql.query(text, {wallet, lock_id}));
@@ -324,7 +324,7 @@ Result<Coin> Store::coin(WalletId wallet, const chain::Outpoint& outpoint) const
           sql::Rows rows = TRY(sql.query(
               fmt::format("SELECT {} FROM utxos u{} WHERE u.wallet_id = $1 AND t.tx_hash = $2"
                           " AND u.output_index = $3",
-                          kColumns, kMore),
+                          kCoinColumns, kCoinJoins),
               {wallet, outpoint.tx, outpoint.index}));
           if (!TRY(rows.next()))
             return fail(Code::kNotFound, "this wallet has no coin {}", shown(outpoint));

@@ -8,10 +8,10 @@
 namespace coffer::wallet {
 namespace {
 
-constexpr std::size_t kMaxExamined = 10'000;
+constexpr std::size_t kMaxExaminedEntries = 10'000;
 constexpr std::size_t kMaxEdges = 1'000;
 
-constexpr std::string_view kColumns =
+constexpr std::string_view kEntryColumns =
     "t.id, t.tx_hash, t.status, t.reason, t.block_height, b.block_timestamp, t.received_time,"
     " t.is_coinbase, t.in_mempool, t.is_stub, y.tip_height,"
     " (SELECT CAST(coalesce(sum(u.amount), 0) AS BIGINT) FROM utxos u"
@@ -26,18 +26,18 @@ constexpr std::string_view kColumns =
     "   AND r.replacement_tx_id = t.id),"
     " EXISTS (SELECT 1 FROM tx_replacements r WHERE r.wallet_id = t.wallet_id"
     "   AND r.replaced_tx_id = t.id)";
-constexpr std::string_view kMore =
+constexpr std::string_view kEntryJoins =
     " CROSS JOIN sync_state y LEFT JOIN blocks b ON b.block_height = t.block_height";
 
-struct Read {
+struct HistoryRow {
   HistoryEntry entry;
   std::int64_t chain_position = 0;
   bool inputs_known = false;  // all of them, and all are this wallet's
   bool replaces = false, is_replaced = false;
 };
 
-Result<Read> read_entry(const sql::Rows& rows) {
-  Read read;
+Result<HistoryRow> read_entry(const sql::Rows& rows) {
+  HistoryRow read;
   HistoryEntry& entry = read.entry;
   entry.id = TRY(rows.get<std::uint64_t>(0));
   entry.tx = TRY(rows.get<Hash256>(1));
@@ -65,7 +65,8 @@ Result<Read> read_entry(const sql::Rows& rows) {
 }
 
 // What needs a look elsewhere, for some of them: fee and replacements.
-Result<> complete(sql::Session& sql, const chain::Network& network, WalletId wallet, Read& read) {
+Result<> complete(sql::Session& sql, const chain::Network& network, WalletId wallet,
+                  HistoryRow& read) {
   HistoryEntry& entry = read.entry;
   if (read.inputs_known) {
     const auto raw = TRY(sql.value<Bytes>(
@@ -109,9 +110,9 @@ class Walk {
   Result<bool> run(std::optional<After> after) {
     std::size_t look = query_.page.count + 1;
     for (std::size_t examined = 0;;) {
-      look = rows_to_read(std::min(look, kMaxExamined - examined));
-      std::vector<Read> rows = TRY(read_rows(after, look));
-      for (Read& read : rows) {
+      look = rows_to_read(std::min(look, kMaxExaminedEntries - examined));
+      std::vector<HistoryRow> rows = TRY(read_rows(after, look));
+      for (HistoryRow& read : rows) {
         if (found_.size() == query_.page.count) return true;
         after = After{read.chain_position, static_cast<std::int64_t>(read.entry.id)};
         last_ = fmt::format("{}.{}", after->chain_position, after->id);
@@ -119,12 +120,12 @@ class Walk {
       }
       examined += rows.size();
       if (rows.size() < look) return false;
-      if (examined >= kMaxExamined) return true;
+      if (examined >= kMaxExaminedEntries) return true;
       look = std::min<std::size_t>(4 * look, 2'000);
     }
   }
 
-  std::vector<Read>& found() { return found_; }
+  std::vector<HistoryRow>& found() { return found_; }
   const std::string& last() const { return last_; }
 
  private:
@@ -134,7 +135,7 @@ class Walk {
   }
 
   // Each part follows an index, and of all parts the newest are taken.
-  Result<std::vector<Read>> read_rows(const std::optional<After>& after, std::size_t limit) {
+  Result<std::vector<HistoryRow>> read_rows(const std::optional<After>& after, std::size_t limit) {
     std::vector<sql::Param> params = {wallet_};
     std::vector<std::string> parts;
     if (query_.confirmed.value_or(true)) parts.push_back(in_blocks(after, limit, params));
@@ -142,9 +143,9 @@ class Walk {
     sql::Rows rows = TRY(sql_.query(
         fmt::format("SELECT {0} FROM (SELECT * FROM ({1}) p ORDER BY chain_position DESC, id DESC"
                     " LIMIT {2}) t{3} ORDER BY t.chain_position DESC, t.id DESC",
-                    kColumns, fmt::join(parts, " UNION ALL "), limit, kMore),
+                    kEntryColumns, fmt::join(parts, " UNION ALL "), limit, kEntryJoins),
         params));
-    std::vector<Read> read;
+    std::vector<HistoryRow> read;
     while (TRY(rows.next())) read.push_back(TRY(read_entry(rows)));
     return read;
   }
@@ -192,7 +193,7 @@ class Walk {
   sql::Transaction& sql_;
   const WalletId wallet_;
   const HistoryQuery& query_;
-  std::vector<Read> found_;
+  std::vector<HistoryRow> found_;
   std::string last_;
 };
 
@@ -211,7 +212,7 @@ Result<Page<HistoryEntry>> Store::history(WalletId wallet, const HistoryQuery& q
         Walk walk(sql, wallet, query);
         Page<HistoryEntry> page;
         if (TRY(walk.run(after))) page.cursor = walk.last();
-        for (Read& read : walk.found()) {
+        for (HistoryRow& read : walk.found()) {
           TRY(complete(sql, network_, wallet, read));
           page.items.push_back(std::move(read.entry));
         }
@@ -230,11 +231,11 @@ Result<TxDetail> Store::transaction(WalletId wallet, const Hash256& tx) const {
           sql::Rows rows =
               TRY(sql.query(fmt::format("SELECT {} FROM transactions t{} WHERE t.wallet_id = $1"
                                         " AND t.tx_hash = $2",
-                                        kColumns, kMore),
+                                        kEntryColumns, kEntryJoins),
                             {wallet, tx}));
           if (!TRY(rows.next()))
             return fail(Code::kNotFound, "this wallet has no transaction {}", shown(tx));
-          Read read = TRY(read_entry(rows));
+          HistoryRow read = TRY(read_entry(rows));
           TRY(complete(sql, network_, wallet, read));
           TRY(add_labels(sql, wallet, {&read.entry, 1}));
           detail.entry = std::move(read.entry);

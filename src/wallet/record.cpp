@@ -31,9 +31,9 @@ Result<bool> concerns(sql::Transaction& sql, WalletId wallet, const TxView& view
 
 // The row of the block that a person names: on the chain as far as is known here.
 Result<> add_block(sql::Transaction& sql, const BlockRef& block) {
-  constexpr std::uint64_t kMaxHeight = 2'147'483'646;  // what chain_position can hold
-  if (block.height > kMaxHeight)
-    return fail(Code::kInvalidInput, "height: from 0 to {}, not {}", kMaxHeight, block.height);
+  constexpr std::uint64_t kMaxBlockHeight = 2'147'483'646;  // what chain_position can hold
+  if (block.height > kMaxBlockHeight)
+    return fail(Code::kInvalidInput, "height: from 0 to {}, not {}", kMaxBlockHeight, block.height);
   const auto tip = TRY(sql.value<std::int64_t>("SELECT tip_height FROM sync_state"));
   if (tip && *tip >= 0 && block.height > static_cast<std::uint64_t>(*tip))
     return fail(Code::kInvalidInput, "block {} is above the tip {} of these wallets", block.height,

@@ -1,8 +1,9 @@
-#include "fake_bitcoind.h"
+#include "support/fake_bitcoind.h"
 
 #include "base/check.h"
 #include "chain/decode.h"
 #include "crypto/sha256.h"
+#include "support/networks.h"
 
 namespace coffer::test {
 namespace {
@@ -10,10 +11,6 @@ namespace {
 const chain::Network& regtest() {
   static const chain::Network network = chain::find_network("bitcoin", "regtest").value();
   return network;
-}
-
-std::string printed(const Hash256& hash) {
-  return chain::display(chain::Family::kBitcoin, hash);
 }
 
 Hash256 hash_of(ByteView block) {

@@ -31,10 +31,10 @@
 #include <optional>
 #include <set>
 
-#include "fault_script.h"
 #include "feed/devnet_chain.h"
 #include "feed/rpc_client.h"
-#include "socket_server.h"
+#include "support/fault_script.h"
+#include "support/socket_server.h"
 
 namespace coffer::test {
 

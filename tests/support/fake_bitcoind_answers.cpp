@@ -2,7 +2,8 @@
 #include <charconv>
 
 #include "chain/decode.h"
-#include "fake_bitcoind.h"
+#include "support/fake_bitcoind.h"
+#include "support/networks.h"
 
 namespace coffer::test {
 namespace {
@@ -12,10 +13,6 @@ namespace json = boost::json;
 constexpr int kMiscError = -1, kInvalidAddressOrKey = -5, kInvalidParameter = -8;
 constexpr int kDeserializationError = -22, kMethodNotFound = -32601;
 constexpr const char* kPruned = "Block not available (pruned data)";
-
-std::string printed(const Hash256& hash) {
-  return chain::display(chain::Family::kBitcoin, hash);
-}
 
 std::string text_of(const json::value& value) {
   return value.is_string() ? std::string(value.get_string()) : json::serialize(value);

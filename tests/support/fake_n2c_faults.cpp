@@ -1,7 +1,7 @@
 // How a fake node-to-client peer can be wrong.
 #include "base/check.h"
 #include "codec/cbor_writer.h"
-#include "fake_n2c_peer.h"
+#include "support/fake_n2c_peer.h"
 
 namespace coffer::test::n2c_fault {
 

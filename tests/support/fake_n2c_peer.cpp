@@ -1,4 +1,4 @@
-#include "fake_n2c_peer.h"
+#include "support/fake_n2c_peer.h"
 
 #include "base/check.h"
 #include "chain/decode.h"

@@ -27,9 +27,9 @@
 #include <optional>
 
 #include "chain/network.h"
-#include "fault_script.h"
 #include "feed/n2c_codec.h"
-#include "socket_server.h"
+#include "support/fault_script.h"
+#include "support/socket_server.h"
 
 namespace coffer::test {
 

@@ -1,4 +1,4 @@
-#include "socket_server.h"
+#include "support/socket_server.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -1,0 +1,109 @@
+// What comes from Bitcoin Core: its place in each descriptor, and which of them gives out
+// addresses.
+#include "wallet/descriptor_text.h"
+#include "wallet/support/addresses_story.h"
+
+namespace coffer::wallet::test {
+namespace {
+
+class CoreImports : public Addresses {
+ protected:
+  static std::string with_checksum(const std::string& body) {
+    return body + "#" + descriptor_checksum(body).value();
+  }
+  // Ranged descriptors with their flags, as Core prints them.
+  static std::string active(const std::string& body, bool internal = false) {
+    return fmt::format(R"json({{"desc": "{}", "timestamp": 1, "active": true, "internal": {},
+      "range": [0, 9], "next": 0}})json",
+                       with_checksum(body), internal);
+  }
+  static std::string inactive(const std::string& body) {
+    return fmt::format(
+        R"json({{"desc": "{}", "timestamp": 1, "active": false, "range": [0, 9], "next": 0}})json",
+        with_checksum(body));
+  }
+  Result<Imported> import_entries(const std::vector<std::string>& entries) {
+    const auto core = parse_core_export(
+        network(), fmt::format(R"({{"descriptors": [{}]}})", fmt::join(entries, ",")));
+    ok(core);
+    return store().import_core(carol_, *core);
+  }
+
+  const std::string kOld = "wpkh(" + kTestnetKey + "/7/*)";
+  const std::string kChange = "wpkh(" + kTestnetKey + "/1/*)";
+  const std::string kLegacy = "pkh(" + kTestnetKey + "/0/*)";
+  const std::string kTaproot = "tr(" + kTestnetKey + "/0/*)";
+};
+COFFER_ON_BOTH_ENGINES(CoreImports);
+
+TEST_P(CoreImports, CoreExportGoesOnWhereCoreStands) {
+  const std::string json = fmt::format(
+      R"json({{"wallet_name": "savings", "descriptors": [
+        {{"desc": "{}", "timestamp": 1, "active": true, "internal": false, "range": [0, 99],
+          "next": 17, "next_index": 17}},
+        {{"desc": "{}", "timestamp": 1, "active": true, "internal": true, "range": [0, 9],
+          "next": 4, "next_index": 4}},
+        {{"desc": "{}", "timestamp": 1, "active": false}}]}})json",
+      with_checksum(kReceive), with_checksum("wpkh(" + kTestnetKey + "/1/*)"),
+      with_checksum("pkh(" + kPlain + ")"));
+  auto core = parse_core_export(network(), json);
+  ok(core);
+  const auto imported = store().import_core(carol_, *core);
+  ok(imported);
+  EXPECT_EQ(imported->descriptors, 3u);
+  EXPECT_EQ(imported->addresses, 100u + 24u + 1u);
+  EXPECT_EQ(next_address(false).index, 17u);
+  EXPECT_EQ(next_address(true).index, 4u);
+  mine({pay({at("pkh(" + kPlain + ")", 0), at(kReceive, 99)})});
+  EXPECT_EQ(balance(carol_).confirmed, 20u);
+  // All of it or nothing.
+  core->descriptors[1].range = CoreDescriptor::Range{0, 0x7ffffffe};
+  const std::string before = everything();
+  const WalletId dave = make_wallet("dave", {});
+  EXPECT_EQ(code(store().import_core(dave, *core)), Code::kTooLarge);
+  EXPECT_EQ(number("SELECT count(*) FROM addresses WHERE wallet_id = $1", {dave}), 0);
+}
+
+TEST_P(CoreImports, AnActiveDescriptorOfTheDefaultKindGivesOut) {
+  const std::vector<std::string> entries = {active(kReceive), active(kChange, true),
+                                            active(kLegacy), active(kTaproot), inactive(kOld)};
+  ok(import_entries(entries));
+  EXPECT_EQ(next_address().script, at(kReceive, 0));
+  EXPECT_EQ(next_address(true).script, at(kChange, 0));
+  mine({pay({at(kOld, 19), at(kLegacy, 3)})});
+  EXPECT_EQ(balance(carol_).confirmed, 20u);
+  const std::string before = everything();
+  const auto again = import_entries(entries);
+  ok(again);
+  EXPECT_EQ(again->descriptors + again->addresses, 0u);
+  EXPECT_EQ(everything(), before);
+}
+
+TEST_P(CoreImports, AnInactiveOneTakesNothingFromOneThatIsThere) {
+  import(kReceive);
+  EXPECT_EQ(next_address().script, at(kReceive, 0));
+  ok(import_entries({inactive(kOld)}));
+  EXPECT_EQ(next_address().script, at(kReceive, 1));
+  mine({pay({at(kReceive, 21)})});
+  EXPECT_EQ(next_address().script, at(kReceive, 22));
+  // It is in use by itself where there is no other.
+  const WalletId dave = make_wallet("dave", {});
+  const auto core = parse_core_export(network(), R"({"descriptors": [)" + inactive(kOld) + "]}");
+  ok(store().import_core(dave, *core));
+  EXPECT_EQ(store().new_address(dave, "default", false)->script, at(kOld, 0));
+}
+
+TEST_P(CoreImports, OneThatCoreHasGivenUpGivesOutNoMore) {
+  ok(import_entries({active(kReceive)}));
+  ok(import_entries({active(kOld), active(kChange, true)}));
+  EXPECT_EQ(next_address().script, at(kOld, 0));
+  // Core says nothing of what an inactive one is for.
+  const auto turned = import_entries({active(kReceive), inactive(kOld), inactive(kChange)});
+  ok(turned);
+  EXPECT_EQ(turned->descriptors, 0u);
+  EXPECT_EQ(next_address().script, at(kReceive, 0));
+  EXPECT_EQ(next_address(true).script, at(kChange, 0));
+}
+
+}  // namespace
+}  // namespace coffer::wallet::test

@@ -1,0 +1,365 @@
+// Every arrow of the two state machines of 001 §3.1 and §4.1, each a test named after it.
+#include "wallet/support/story.h"
+
+namespace coffer::wallet::test {
+namespace {
+
+// ---- transactions ----
+
+class TxArrow : public Story {};
+COFFER_ON_BOTH_ENGINES(TxArrow);
+
+TEST_P(TxArrow, UserCreates_IsPending) {
+  const MadeTx money = confirmed();
+  const MadeTx payment = tx({coin(money)}, {{99, 60}, {1, 30}});
+  const auto recorded = record_pending(payment);
+  ok(recorded);
+  EXPECT_TRUE(recorded->changed);
+  EXPECT_EQ(status(payment), "pending");
+  EXPECT_EQ(state(coin(money)), "locked");
+  EXPECT_EQ(state(coin(payment, 1)), "pending");
+}
+
+TEST_P(TxArrow, Mempool_IsPublished) {
+  const MadeTx payment = incoming();
+  see(payment);
+  EXPECT_EQ(status(payment), "published");
+  EXPECT_TRUE(in_mempool(payment));
+  EXPECT_EQ(balance().unconfirmed, 100u);
+}
+
+TEST_P(TxArrow, Block_IsPublishedAndConfirmed) {
+  mine();
+  const MadeTx payment = confirmed();
+  EXPECT_EQ(status(payment), "published@1");
+  EXPECT_EQ(balance().confirmed, 100u);
+}
+
+TEST_P(TxArrow, Pending_ToPublished_ByBroadcast) {
+  const MadeTx money = confirmed();
+  const MadeTx payment = tx({coin(money)});
+  ok(record_pending(payment));
+  const auto published = store().publish(alice_, payment.id);
+  ok(published);
+  EXPECT_TRUE(published->changed);
+  EXPECT_EQ(status(payment), "published");
+  EXPECT_FALSE(in_mempool(payment));  // only the node says so
+  EXPECT_EQ(state(coin(money)), "spent");
+  EXPECT_FALSE(store().publish(alice_, payment.id)->changed);
+}
+
+TEST_P(TxArrow, Pending_ToPublished_WhenTheNodeHasIt) {
+  const MadeTx payment = tx({coin(confirmed())});
+  ok(record_pending(payment));
+  see(payment);
+  EXPECT_EQ(status(payment), "published");
+  EXPECT_TRUE(in_mempool(payment));
+}
+
+TEST_P(TxArrow, Published_ToReplaced_ByAHigherFee) {
+  const MadeTx money = confirmed();
+  const MadeTx first = tx({coin(money)}, {{99, 50}, {1, 40}});
+  const MadeTx second = tx({coin(money)}, {{99, 50}, {1, 30}});
+  see(first);
+  see(second);
+  EXPECT_EQ(status(first), "replaced: replaced");
+  EXPECT_FALSE(in_mempool(first));
+  EXPECT_EQ(status(second), "published");
+  EXPECT_EQ(spender(coin(money)), second.id);
+  EXPECT_EQ(balance().unconfirmed, 30u);
+  const auto detail = store().transaction(alice_, first.id);
+  ok(detail);
+  EXPECT_EQ(detail->entry.replaced_by, std::vector<Hash256>{second.id});
+  EXPECT_EQ(store().transaction(alice_, second.id)->entry.replaces, std::vector<Hash256>{first.id});
+}
+
+TEST_P(TxArrow, Published_ToFailed_ByADoubleSpend) {
+  const MadeTx money = confirmed();
+  const MadeTx ours = tx({coin(money)}, {{1, 90}});
+  const MadeTx child = tx({coin(ours)}, {{1, 80}});
+  const MadeTx theirs = tx({coin(money)}, {{99, 90}});
+  see(ours);
+  see(child);
+  mine({theirs});
+  EXPECT_EQ(status(ours), "failed: double_spent");
+  EXPECT_EQ(status(child), "failed: parent_invalid");
+  EXPECT_EQ(status(theirs), "published@1");
+  EXPECT_EQ(state(coin(ours)), "dead");
+  EXPECT_EQ(balance().total, 0u);
+}
+
+TEST_P(TxArrow, Published_ToOrphaned_WhenACoinbaseLosesItsBlock) {
+  const MadeTx reward = coinbase();
+  mine({reward});
+  roll_back(1);
+  EXPECT_EQ(status(reward), "orphaned: reorganised");
+  EXPECT_EQ(state(coin(reward)), "orphaned");
+  EXPECT_EQ(balance().total, 0u);
+}
+
+TEST_P(TxArrow, Pending_ToFailed_WhenItsInputsAreSpentElsewhere) {
+  const MadeTx money = confirmed();
+  const MadeTx planned = tx({coin(money)}, {{1, 90}});
+  const MadeTx elsewhere = tx({coin(money)}, {{1, 95}});
+  ok(record_pending(planned));
+  see(elsewhere);
+  EXPECT_EQ(status(planned), "failed: double_spent");
+  EXPECT_EQ(spender(coin(money)), elsewhere.id);
+}
+
+TEST_P(TxArrow, Pending_ToFailed_WhenItsInputsAreMinedElsewhere) {
+  const MadeTx money = confirmed();
+  const MadeTx planned = tx({coin(money)}, {{1, 90}});
+  ok(record_pending(planned));
+  mine({tx({coin(money)}, {{99, 95}})});
+  EXPECT_EQ(status(planned), "failed: double_spent");
+  EXPECT_EQ(state(coin(money)), "spent");
+}
+
+TEST_P(TxArrow, Orphaned_ToPublished_WhenReconfirmed) {
+  const MadeTx reward = coinbase();
+  mine({reward});
+  bring_back(roll_back(1));
+  EXPECT_EQ(status(reward), "published@0");
+  EXPECT_EQ(state(coin(reward)), "immature");
+  // In another block at another height as well.
+  roll_back(1);
+  mine();
+  mine({reward});
+  EXPECT_EQ(status(reward), "published@1");
+  EXPECT_EQ(balance().immature, 5'000u);
+}
+
+TEST_P(TxArrow, Confirmed_ToUnconfirmed_InAReorganisation) {
+  mine();
+  const MadeTx payment = confirmed();
+  roll_back(1);
+  EXPECT_EQ(status(payment), "published");
+  EXPECT_FALSE(in_mempool(payment));
+  EXPECT_EQ(balance().unconfirmed, 100u);
+  mine();
+  mine({payment});
+  EXPECT_EQ(status(payment), "published@2");
+}
+
+TEST_P(TxArrow, Pending_ToFailed_ByCancelling) {
+  const MadeTx money = confirmed();
+  const MadeTx planned = tx({coin(money)}, {{1, 90}});
+  const MadeTx chained = tx({coin(planned)}, {{1, 80}});
+  ok(record_pending(planned));
+  ok(record_pending(chained));
+  const auto cancelled = store().cancel(alice_, planned.id);
+  ok(cancelled);
+  EXPECT_EQ(cancelled->invalidated, std::vector<Hash256>{chained.id});
+  EXPECT_EQ(status(planned), "failed: cancelled");
+  EXPECT_EQ(status(chained), "failed: parent_invalid");
+  EXPECT_EQ(state(coin(money)), "confirmed");
+  EXPECT_FALSE(store().cancel(alice_, planned.id)->changed);
+}
+
+TEST_P(TxArrow, NoArrow_FromPublishedToAbandoned) {
+  const MadeTx payment = tx({coin(confirmed())});
+  see(payment);
+  EXPECT_EQ(code(store().cancel(alice_, payment.id)), Code::kConflict);
+  mine({payment});
+  EXPECT_EQ(code(store().cancel(alice_, payment.id)), Code::kConflict);
+  EXPECT_EQ(status(payment), "published@1");
+}
+
+TEST_P(TxArrow, NoArrow_FromInvalidToPublishedByAPerson) {
+  const MadeTx money = confirmed();
+  const MadeTx planned = tx({coin(money)});
+  ok(record_pending(planned));
+  see(tx({coin(money)}));
+  EXPECT_EQ(code(store().publish(alice_, planned.id)), Code::kConflict);
+  EXPECT_EQ(status(planned), "failed: double_spent");
+}
+
+TEST_P(TxArrow, NoArrow_FromNowhereToAnUnconfirmedCoinbase) {
+  const MadeTx reward = coinbase();
+  EXPECT_EQ(code(record(reward)), Code::kInvalidInput);
+  EXPECT_EQ(code(record_pending(reward)), Code::kInvalidInput);
+  EXPECT_EQ(status(reward), "absent");
+}
+
+// ---- coins ----
+
+class CoinArrow : public Story {
+ protected:
+  Result<std::int64_t> lease(const chain::Outpoint& outpoint, std::int64_t ms = 1'000) {
+    return store().lease(alice_, {{outpoint}, lock_id(1), ms});
+  }
+  bool leased(const chain::Outpoint& outpoint) {
+    return store().coin(alice_, outpoint)->lease.has_value();
+  }
+};
+COFFER_ON_BOTH_ENGINES(CoinArrow);
+
+TEST_P(CoinArrow, ValidTransaction_ToUnspent) {
+  const MadeTx seen = incoming();
+  see(seen);
+  EXPECT_EQ(state(coin(seen)), "unconfirmed");
+  mine({seen});
+  EXPECT_EQ(state(coin(seen)), "confirmed");
+}
+
+TEST_P(CoinArrow, ConfirmedCoinbase_ToImmature_ToUnspent) {
+  const MadeTx reward = coinbase();
+  mine({reward});
+  EXPECT_EQ(state(coin(reward)), "immature");
+  mine_empty(99);
+  EXPECT_EQ(state(coin(reward)), "immature");
+  mine();
+  EXPECT_EQ(state(coin(reward)), "confirmed");
+}
+
+TEST_P(CoinArrow, Unspent_ToLeased_ToUnspent) {
+  const MadeTx money = confirmed();
+  ok(lease(coin(money)));
+  EXPECT_TRUE(leased(coin(money)));
+  EXPECT_EQ(balance().spendable, 0u);
+  ok(store().release(alice_, std::vector{coin(money)}, lock_id(1)));
+  EXPECT_FALSE(leased(coin(money)));
+  ok(lease(coin(money)));
+  clock().advance_ms(1'000);
+  EXPECT_FALSE(leased(coin(money)));
+  EXPECT_EQ(balance().spendable, 100u);
+}
+
+TEST_P(CoinArrow, Unspent_ToSpent) {
+  const MadeTx money = confirmed();
+  see(tx({coin(money)}, {{99, 90}}));
+  EXPECT_EQ(state(coin(money)), "spent");
+  EXPECT_EQ(balance().total, 0u);
+}
+
+TEST_P(CoinArrow, Leased_ToSpent_Forced) {
+  const MadeTx money = confirmed();
+  ok(lease(coin(money)));
+  const MadeTx payment = tx({coin(money)}, {{99, 90}});
+  EXPECT_EQ(code(record_pending(payment)), Code::kConflict);
+  EXPECT_EQ(state(coin(money)), "confirmed");
+  ok(record_pending(payment, {.force = true}));
+  EXPECT_EQ(state(coin(money)), "locked");
+  EXPECT_EQ(balance().leased, 0u);
+}
+
+TEST_P(CoinArrow, Leased_ToSpent_ByItsHolder) {
+  const MadeTx money = confirmed();
+  ok(lease(coin(money)));
+  const MadeTx payment = tx({coin(money)}, {{99, 90}});
+  EXPECT_EQ(code(record_pending(payment, {.lock_id = lock_id(2)})), Code::kConflict);
+  ok(record_pending(payment, {.lock_id = lock_id(1)}));
+  EXPECT_EQ(state(coin(money)), "locked");
+}
+
+TEST_P(CoinArrow, Leased_ToSpent_ByTheNetworkThatKnowsNoLeases) {
+  const MadeTx money = confirmed();
+  ok(lease(coin(money)));
+  see(tx({coin(money)}, {{99, 90}}));
+  EXPECT_EQ(state(coin(money)), "spent");
+}
+
+TEST_P(CoinArrow, Spent_ToUnspent_WhenItsSpenderIsInvalidated) {
+  const MadeTx money = confirmed();
+  const MadeTx reward = coinbase();
+  mine({reward});
+  mine_empty(100);
+  const MadeTx both = tx({coin(reward), coin(money)}, {{99, 90}});
+  mine({both});
+  EXPECT_EQ(state(coin(money)), "spent");
+  roll_back(102);  // the coinbase too
+  EXPECT_EQ(status(both), "failed: parent_invalid");
+  EXPECT_EQ(state(coin(money)), "confirmed");
+  EXPECT_EQ(state(coin(reward)), "orphaned");
+  EXPECT_EQ(balance().total, 100u);
+}
+
+TEST_P(CoinArrow, Unspent_ToDead_WhenItsParentIsInvalidated) {
+  const MadeTx money = confirmed();
+  const MadeTx payment = tx({coin(money)}, {{1, 90}});
+  see(payment);
+  EXPECT_EQ(state(coin(payment)), "unconfirmed");
+  see(tx({coin(money)}, {{99, 90}}));
+  EXPECT_EQ(state(coin(payment)), "dead");
+  EXPECT_EQ(code(lease(coin(payment))), Code::kConflict);
+}
+
+TEST_P(CoinArrow, Immature_ToDead_ToImmature) {
+  const MadeTx reward = coinbase();
+  mine({reward});
+  EXPECT_EQ(code(lease(coin(reward))), Code::kConflict);
+  const auto gone = roll_back(1);
+  EXPECT_EQ(state(coin(reward)), "orphaned");
+  EXPECT_EQ(code(lease(coin(reward))), Code::kConflict);
+  bring_back(gone);
+  EXPECT_EQ(state(coin(reward)), "immature");
+}
+
+// The money would count twice: once as locked, once as the child's.
+TEST_P(TxArrow, AChildIsNotPublishedBeforeItsParent) {
+  const MadeTx money = confirmed(100);
+  const MadeTx parent = tx({coin(money)}, {{1, 95}});
+  const MadeTx child = tx({coin(parent)}, {{2, 90}});
+  ok(record_pending(parent));
+  ok(record_pending(child));
+  const std::string before = everything();
+  EXPECT_EQ(code(store().publish(alice_, child.id)), Code::kConflict);
+  EXPECT_EQ(code(record(tx({coin(parent)}, {{2, 80}}))), Code::kConflict);
+  EXPECT_EQ(everything(), before);
+  ok(store().publish(alice_, parent.id));
+  ok(store().publish(alice_, child.id));
+  EXPECT_EQ(balance().total, 90u);
+}
+
+// The network has a child only with its parents.
+TEST_P(TxArrow, AChildThatTheNetworkHasPublishesItsParents) {
+  const MadeTx money = confirmed(100);
+  const MadeTx bumped = tx({coin(money)}, {{1, 97}});
+  see(bumped);
+  const MadeTx parent = tx({coin(money)}, {{1, 95}});
+  const MadeTx middle = tx({coin(parent)}, {{1, 93}});
+  const MadeTx child = tx({coin(middle)}, {{2, 90}});
+  ok(record_pending(parent, {.bump = true}));
+  ok(record_pending(middle));
+  see(child);
+  for (const MadeTx& one : {parent, middle, child}) EXPECT_EQ(status(one), "published");
+  EXPECT_EQ(status(bumped), "replaced: replaced");
+  EXPECT_FALSE(in_mempool(parent));  // nobody has seen it yet
+  EXPECT_EQ(balance().total, 90u);
+}
+
+TEST_P(TxArrow, AParentOfAPublishedChildIsNotPending) {
+  const MadeTx money = confirmed(100);
+  const MadeTx parent = tx({coin(money)}, {{1, 95}});
+  const MadeTx child = tx({coin(parent)}, {{2, 90}});
+  see(child);
+  EXPECT_EQ(code(record_pending(parent)), Code::kConflict);
+  ok(record(parent));
+  EXPECT_EQ(balance().total, 90u);
+}
+
+// What left the mempool while nobody listened was not heard of.
+TEST_P(TxArrow, AfterAWaitTheMempoolIsLearntAnew) {
+  const MadeTx payment = incoming();
+  see(payment);
+  ok(feed().look_again());
+  EXPECT_EQ(status(payment), "published");
+  EXPECT_FALSE(in_mempool(payment));
+  see(payment);
+  EXPECT_TRUE(in_mempool(payment));
+}
+
+// The parent is in a block that this wallet was not there to see.
+TEST_P(TxArrow, E1_ABlockThatHasAChildPublishesItsParents) {
+  const MadeTx money = confirmed(100);
+  const MadeTx parent = tx({coin(money)}, {{1, 95}});
+  ok(record_pending(parent));
+  mine({tx({coin(parent)}, {{2, 90}})});
+  EXPECT_EQ(status(parent), "published");
+  EXPECT_EQ(balance().total, 90u);
+  EXPECT_EQ(code(store().cancel(alice_, parent.id)), Code::kConflict);
+}
+
+}  // namespace
+}  // namespace coffer::wallet::test

@@ -1,0 +1,101 @@
+// Random lives of two wallets on SQLite, on PostgreSQL and in a plain model in memory: after every
+// step all three answer the same, errors included. A failure names its seed; run that one alone
+// with COFFER_SEED=N, or so many from it with COFFER_SEEDS.
+#include <sched.h>
+
+#include <cstdlib>
+
+#include "base/test_data.h"
+#include "wallet/support/life.h"
+
+namespace coffer::wallet::test {
+namespace {
+
+// This program and the server take turns, and on one core need not wake another for each.
+void stay_on_one_core() {
+  cpu_set_t here;
+  CPU_ZERO(&here);
+  CPU_SET(::sched_getcpu(), &here);
+  (void)::sched_setaffinity(0, sizeof(here), &here);
+}
+
+StoreOptions store_options() {
+  StoreOptions options;
+  options.prune_window = 3;
+  options.step = 2;
+  return options;
+}
+
+void live(std::uint64_t seed, const std::vector<WalletEngine*>& engines, ManualClock& clock,
+          Met& met) {
+  Life life(seed, clock);
+  for (WalletEngine* engine : engines) {
+    engine->empty();
+    Life::settle(*engine);
+    life.join(*engine);
+  }
+  life.run(life.looks_back() ? 80 : 24);
+  life.age();
+  life.run(life.looks_back() ? 20 : 6);
+  // It looks at everything, which takes as long as many steps.
+  if (seed % 10 == 0) life.verify();
+  life.tell(met);
+}
+
+TEST(WalletModel, RandomLivesAreTheSameOnEveryEngine) {
+  std::uint64_t first = 1, count = 500;
+  if (std::getenv("COFFER_LONG") != nullptr) count = 100'000;
+  if (const char* seed = std::getenv("COFFER_SEED")) {
+    first = std::strtoull(seed, nullptr, 10);
+    const char* seeds = std::getenv("COFFER_SEEDS");
+    count = seeds != nullptr ? std::strtoull(seeds, nullptr, 10) : 1;
+  }
+  // Nothing is killed here: in memory, where there is such a place, the disk does not set the pace.
+  std::error_code none;
+  if (std::filesystem::is_directory("/dev/shm", none)) ::setenv("TMPDIR", "/dev/shm", 0);
+  stay_on_one_core();
+  const TempDir dir;
+  ManualClock clock(kStart);
+  const auto lite = WalletEngine::sqlite(dir.path(), &clock, store_options());
+  const auto postgres = WalletEngine::postgres(&clock, store_options());
+  if (shared_data_required()) {
+    ASSERT_NE(postgres, nullptr) << "PostgreSQL is not installed";
+  }
+  std::vector<WalletEngine*> engines = {lite.get()};
+  if (postgres) engines.push_back(postgres.get());
+  Met met;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    live(seed, engines, clock, met);
+    ASSERT_FALSE(testing::Test::HasFailure()) << "COFFER_SEED=" << seed;
+  }
+  std::cerr << fmt::format("of pruned transactions {} coins and {} spends were found later\n",
+                           met.found_coins, met.found_spends);
+  if (count < 500) return;
+  EXPECT_GT(met.found_coins, 0u);
+  EXPECT_EQ(met.statuses.size(), 5u);
+  EXPECT_EQ(met.states.size(), 8u);
+  EXPECT_EQ(met.reasons, (std::set<std::string>{"", "replaced", "double_spent", "parent_invalid",
+                                                "cancelled", "reorganised"}));
+  EXPECT_TRUE(met.refusals.contains("conflict") && met.refusals.contains("not_found") &&
+              met.refusals.contains("invalid_input"));
+  EXPECT_GT(met.stubs, 0u);
+  EXPECT_GT(met.edges, 0u);
+  EXPECT_GT(met.leases, 0u);
+}
+
+TEST(WalletModel, RandomLivesThroughPgBouncer) {
+  COFFER_REQUIRE_POSTGRES_OR_SKIP();
+  COFFER_REQUIRE_PGBOUNCER_OR_SKIP();
+  const TempDir dir;
+  ManualClock clock(kStart);
+  const auto lite = WalletEngine::sqlite(dir.path(), &clock, store_options());
+  const auto bouncer = WalletEngine::pgbouncer(&clock, store_options());
+  Met met;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    live(seed, {lite.get(), bouncer.get()}, clock, met);
+    ASSERT_FALSE(testing::Test::HasFailure()) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace coffer::wallet::test

@@ -1,0 +1,179 @@
+// What takes long is done in steps, each a commit of its own: one that stops between two is valid,
+// and the same again does the rest.
+#include "wallet/descriptor_test_util.h"
+#include "wallet/support/story.h"
+
+namespace coffer::wallet::test {
+namespace {
+
+class Steps : public Story {
+ protected:
+  const std::string kReceive = "wpkh(" + kTestnetKey + "/0/*)";
+  const std::string kChange = "wpkh(" + kTestnetKey + "/1/*)";
+
+  void SetUp() override {
+    Story::SetUp();
+    if (engine_ == nullptr) return;
+    StoreOptions options;
+    options.step = 7;
+    small_ = Store::open(engine_->database(), network(), options).value();
+    carol_ = make_wallet("carol", {});
+  }
+  // Rows for which this is true cannot be inserted any more.
+  void forbid(const std::string& table, const std::string& condition) {
+    ok(script_sql(is_sqlite()
+                      ? fmt::format("CREATE TRIGGER boom BEFORE INSERT ON {} WHEN {}"
+                                    " BEGIN SELECT RAISE(ABORT, 'boom'); END",
+                                    table, condition)
+                      : fmt::format("CREATE FUNCTION boom() RETURNS trigger LANGUAGE plpgsql"
+                                    " AS $$ BEGIN IF {} THEN RAISE EXCEPTION 'boom'; END IF;"
+                                    " RETURN NEW; END $$; CREATE TRIGGER boom BEFORE INSERT"
+                                    " ON {} FOR EACH ROW EXECUTE FUNCTION boom()",
+                                    condition, table)));
+    table_ = table;
+  }
+  void allow() {
+    ok(script_sql(is_sqlite()
+                      ? std::string("DROP TRIGGER boom")
+                      : fmt::format("DROP TRIGGER boom ON {}; DROP FUNCTION boom()", table_)));
+  }
+  DescriptorInfo info(WalletId wallet, std::size_t nth = 0) {
+    return store().descriptors(wallet)->at(nth);
+  }
+  Bytes at(const std::string& text, std::uint32_t index) {
+    return parse_descriptor(network(), text)->derive(index).value()[0];
+  }
+  MadeTx pay(const Bytes& to) {
+    ++nonce_;
+    return make_tx({foreign(1'000'000 + nonce_)}, {{to, 10}}, nonce_);
+  }
+  CoreDescriptor core(const std::string& text, bool internal, std::uint32_t last,
+                      std::uint32_t next) {
+    return {.descriptor = parse_descriptor(network(), text).value(),
+            .internal = internal,
+            .range = CoreDescriptor::Range{0, last},
+            .next_index = next};
+  }
+
+  std::unique_ptr<Store> small_;
+  WalletId carol_;
+  std::string table_;
+};
+COFFER_ON_BOTH_ENGINES(Steps);
+
+TEST_P(Steps, AnImportThatStopsBetweenTwoIsAShorterOne) {
+  ImportOptions options;
+  options.watch_to = 50;
+  options.next_index = 25;
+  forbid("addresses", "NEW.address_index >= 30");
+  (void)code(small_->import_descriptor(carol_, kReceive, options));
+  allow();
+  EXPECT_EQ(info(carol_).derived_to, 28u);
+  EXPECT_EQ(info(carol_).next_index, 8u);  // the gap behind it is watched
+  EXPECT_EQ(number("SELECT count(*) FROM addresses WHERE wallet_id = $1", {carol_}), 28);
+  mine({pay(at(kReceive, 27))});
+  EXPECT_EQ(balance(carol_).confirmed, 10u);
+  EXPECT_EQ(info(carol_).derived_to, 48u);
+  const auto rest = small_->import_descriptor(carol_, kReceive, options);
+  ok(rest);
+  EXPECT_EQ(rest->descriptors, 0u);
+  EXPECT_EQ(rest->addresses, 2u);
+  EXPECT_EQ(info(carol_).derived_to, 50u);
+  EXPECT_EQ(info(carol_).next_index, 28u);
+  const std::string before = everything();
+  ok(small_->import_descriptor(carol_, kReceive, options));
+  EXPECT_EQ(everything(), before);
+}
+
+TEST_P(Steps, AnImportThatStopsBeforeItsGapHasGivenNothingOut) {
+  forbid("addresses", "NEW.address_index >= 10");
+  (void)code(small_->import_descriptor(carol_, kReceive, {}));
+  allow();
+  EXPECT_EQ(info(carol_).derived_to, 7u);
+  EXPECT_EQ(info(carol_).next_index, 0u);
+  ok(store().verify());
+  ok(small_->import_descriptor(carol_, kReceive, {}));
+  EXPECT_EQ(info(carol_).derived_to, 20u);
+}
+
+TEST_P(Steps, WhatIsImportedInManyIsTheSame) {
+  CoreExport exported;
+  exported.descriptors = {core(kReceive, false, 40, 5), core(kChange, true, 3, 30)};
+  const WalletId dave = make_wallet("dave", {});
+  for (const auto& [wallet, by] : {std::pair(carol_, small_.get()), std::pair(dave, &store())}) {
+    // In use, and beyond what would be watched; and one in use behind that.
+    watch(wallet, at(kChange, 49));
+    watch(wallet, at(kChange, 69));
+    const auto imported = by->import_core(wallet, exported);
+    ok(imported);
+    EXPECT_EQ(imported->descriptors, 2u);
+    EXPECT_EQ(info(wallet, 0).derived_to, 41u);
+    EXPECT_EQ(info(wallet, 0).next_index, 5u);
+    EXPECT_EQ(info(wallet, 1).derived_to, 90u);
+    EXPECT_EQ(info(wallet, 1).next_index, 70u);
+  }
+  // A gap that is larger than a step.
+  const auto wide = store().create({"wide", 0, 50});
+  ok(small_->import_descriptor(wide->id, kReceive, {}));
+  EXPECT_EQ(info(wide->id).derived_to, 50u);
+}
+
+TEST_P(Steps, BadInputIsFoundBeforeTheFirst) {
+  const std::string before = everything();
+  CoreExport exported;
+  exported.descriptors = {core(kReceive, false, 40, 5), core(kReceive, true, 40, 5)};
+  EXPECT_EQ(code(small_->import_core(carol_, exported)), Code::kConflict);
+  exported.descriptors[1] = core(kChange, true, 2'000'000, 0);
+  EXPECT_EQ(code(small_->import_core(carol_, exported)), Code::kTooLarge);
+  EXPECT_EQ(everything(), before);
+}
+
+TEST_P(Steps, APruneThatStopsBetweenTwoIsASmallerOne) {
+  std::vector<MadeTx> txs;
+  for (int i = 0; i < 10; ++i) {
+    txs.push_back(incoming(100 + static_cast<std::uint64_t>(i)));
+    txs.push_back(tx({coin(txs.back())}, {{99, 5}}));
+  }
+  txs.push_back(incoming(7));
+  mine(txs);
+  mine_empty(300);
+  forbid("pruned_transactions", "(SELECT count(*) FROM pruned_transactions) >= 16");
+  (void)code(small_->prune(alice_, {}));
+  allow();
+  EXPECT_EQ(number("SELECT transactions FROM pruned_summary"), 14);
+  ok(store().verify());
+  EXPECT_EQ(balance().total, 7u);
+  const Pruned promised = small_->prune(alice_, {.dry_run = true}).value();
+  EXPECT_EQ(promised.transactions, 6u);
+  const Pruned rest = small_->prune(alice_, {}).value();
+  EXPECT_EQ(rest.transactions, 6u);
+  EXPECT_EQ(rest.coins, promised.coins);
+  EXPECT_FALSE(rest.more);
+  EXPECT_EQ(number("SELECT transactions FROM pruned_summary"), 20);
+  EXPECT_EQ(number("SELECT count(*) FROM transactions"), 1);
+}
+
+TEST_P(Steps, ALimitThatIsNoMultipleOfAStepIsKept) {
+  std::vector<MadeTx> txs;
+  std::vector<chain::Outpoint> coins;
+  for (int i = 0; i < 20; ++i) {
+    txs.push_back(incoming());
+    coins.push_back(coin(txs.back()));
+  }
+  mine(txs);
+  mine({tx(coins, {{99, 5}})});
+  mine_empty(300);
+  PruneOptions some;
+  some.limit = 15;
+  const Pruned promised = small_->prune(alice_, {.dry_run = true, .limit = 15}).value();
+  const Pruned first = small_->prune(alice_, some).value();
+  EXPECT_EQ(first.transactions, 15u);
+  EXPECT_TRUE(first.more && promised.more);
+  EXPECT_EQ(first.stubs, promised.stubs);
+  ok(store().verify());
+  EXPECT_EQ(small_->prune(alice_, {}).value().stubs, 0u);
+  EXPECT_EQ(number("SELECT count(*) FROM transactions"), 0);
+}
+
+}  // namespace
+}  // namespace coffer::wallet::test
