@@ -21,7 +21,7 @@ constexpr std::string_view kVariablePrefix = "COFFER_";
 // Variables that belong to the tests and scripts.
 bool is_foreign_variable(std::string_view name) {
   return name == "COFFER_SHARED" || name == "COFFER_REQUIRE_DATA" || name == "COFFER_LONG" ||
-         name.starts_with("COFFER_TEST_");
+         name == "COFFER_SEED" || name == "COFFER_SEEDS" || name.starts_with("COFFER_TEST_");
 }
 
 // A value for an error message: one short line.

@@ -143,10 +143,11 @@ TEST_F(ConfigTest, AnUnknownKeyIsNamedWithTheNearest) {
 }
 
 TEST_F(ConfigTest, VariablesOfTestsAndScriptsAreLeftAlone) {
-  EXPECT_TRUE(load_config({"",
-                           {"COFFER_SHARED=x", "COFFER_REQUIRE_DATA=1", "COFFER_LONG=1",
-                            "COFFER_TEST_SEED=4", "COFFERX=1", "PATH=/bin"},
-                           {}}));
+  EXPECT_TRUE(
+      load_config({"",
+                   {"COFFER_SHARED=x", "COFFER_REQUIRE_DATA=1", "COFFER_LONG=1", "COFFER_SEED=4",
+                    "COFFER_SEEDS=9", "COFFER_TEST_X=4", "COFFERX=1", "PATH=/bin"},
+                   {}}));
 }
 
 TEST_F(ConfigTest, AWrongTypeOrBoundNamesKeyPlaceValueAndExpectation) {

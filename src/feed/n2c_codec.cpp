@@ -197,15 +197,17 @@ Result<Answer> read_answer(ByteView message) {
   return answer;
 }
 
-std::optional<std::uint64_t> peek_number(ByteView block) {
+std::optional<HeaderPlace> peek_place(ByteView block) {
   CborReader reader(block);
   reader.begin_array();
   const std::uint64_t era = reader.read_uint();
   if (era < kFirstShelleyEra) return std::nullopt;
   for (int depth = 0; depth < 3; ++depth) reader.begin_array();  // block, header, header body
-  const std::uint64_t number = reader.read_uint();
+  HeaderPlace place;
+  place.number = reader.read_uint();
+  place.slot = Slot(reader.read_uint());
   if (!reader.ok()) return std::nullopt;
-  return number;
+  return place;
 }
 
 }  // namespace coffer::feed::n2c

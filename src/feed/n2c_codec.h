@@ -89,7 +89,11 @@ using Answer =
 // A message of the node on chain-sync. Errors: kInvalidInput with the position.
 Result<Answer> read_answer(ByteView message);
 
-// The number in the header of a block of Shelley or later; nothing for others.
-std::optional<std::uint64_t> peek_number(ByteView block);
+// The number and the slot in the header of a block of Shelley or later; nothing for others.
+struct HeaderPlace {
+  std::uint64_t number = 0;
+  Slot slot;
+};
+std::optional<HeaderPlace> peek_place(ByteView block);
 
 }  // namespace coffer::feed::n2c

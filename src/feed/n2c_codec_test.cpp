@@ -118,11 +118,15 @@ TEST(N2cCodec, ChainSyncAnswers) {
       EXPECT_FALSE(read_answer(ByteView(whole).first(size)));
 }
 
-TEST(N2cCodec, NumbersOfBlocks) {
-  EXPECT_EQ(peek_number(hex("820681818219303905")), 12'345u);
-  EXPECT_EQ(peek_number(hex("820183")), std::nullopt);  // Byron
-  EXPECT_EQ(peek_number(hex("8206")), std::nullopt);
-  EXPECT_EQ(peek_number({}), std::nullopt);
+TEST(N2cCodec, PlacesOfBlocks) {
+  const auto place = peek_place(hex("820681818219303905"));
+  ASSERT_TRUE(place);
+  EXPECT_EQ(place->number, 12'345u);
+  EXPECT_EQ(place->slot, Slot(5));
+  EXPECT_FALSE(peek_place(hex("820183")));  // Byron
+  EXPECT_FALSE(peek_place(hex("8206")));
+  EXPECT_FALSE(peek_place(hex("8206818182193039")));
+  EXPECT_FALSE(peek_place({}));
 }
 
 TEST(N2cDemultiplexer, MessagesInAnySegmentsInAnyPieces) {

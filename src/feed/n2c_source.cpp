@@ -20,6 +20,14 @@ void N2cSource::note(const Tip& tip) {
   knows_tip_ = !tip.point.is_origin();
 }
 
+// A slot has one block at most.
+void N2cSource::limit_confirmed_tip(const HeaderPlace& block, const Tip& tip) {
+  const std::uint64_t slots =
+      tip.point.slot > block.slot ? tip.point.slot.value - block.slot.value : 0;
+  if (slots < confirmed_tip_ - std::min(confirmed_tip_.load(), block.number))
+    confirmed_tip_ = block.number + slots;
+}
+
 Result<Bytes> N2cSource::answer_to(std::uint16_t protocol, ByteView question) {
   TRY(connection_.send(protocol, question, 1, options_.answer_timeout_ms));
   std::optional<Bytes> answer = TRY(connection_.receive(protocol, options_.answer_timeout_ms));
@@ -80,10 +88,11 @@ Result<std::optional<Step>> N2cSource::take(ByteView message) {
   --owed_;
   if (const auto* forward = std::get_if<RollForward>(&answer)) {
     note(forward->tip);
-    const auto number = peek_number(forward->block);
+    const auto place = peek_place(forward->block);
+    if (place) limit_confirmed_tip(*place, forward->tip);
     // Blocks of Byron do not tell; where they are the newest, asking ahead does no harm.
-    far_from_tip_ =
-        !number || *number + static_cast<std::uint64_t>(options_.pipeline) < forward->tip.number;
+    far_from_tip_ = !place || place->number + static_cast<std::uint64_t>(options_.pipeline) <
+                                  forward->tip.number;
     return Step(Forward{Bytes(forward->block.begin(), forward->block.end())});
   }
   if (const auto* backward = std::get_if<RollBackward>(&answer)) {

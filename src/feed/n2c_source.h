@@ -46,6 +46,7 @@ class N2cSource final : public Source {
   // Nothing for a message that only says to wait.
   Result<std::optional<Step>> take(ByteView message);
   void note(const n2c::Tip& tip);
+  void limit_confirmed_tip(const n2c::HeaderPlace& block, const n2c::Tip& tip);
 
   const N2cSourceOptions options_;
   const Clock& clock_;

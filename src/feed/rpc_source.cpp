@@ -64,7 +64,7 @@ Result<chain::Point> RpcSource::intersect(std::span<const chain::Point> points) 
   TRY(check_network());
   TRY(learn_offers());
   const RpcTip tip = TRY(client_.tip());
-  note_tip(tip);
+  TRY(note_tip(tip));
   met_ = true;
   for (const chain::Point& point : points) {
     if (point.slot.value > tip.height) continue;
@@ -154,7 +154,7 @@ Result<std::optional<Step>> RpcSource::take_fetched(int timeout_ms) {
 
 Result<std::optional<Step>> RpcSource::poll() {
   const RpcTip tip = TRY(client_.tip());
-  note_tip(tip);
+  TRY(note_tip(tip));
   next_poll_steady_ms_ = clock_.steady_ms() + options_.poll_ms;
   if (!served_.empty() && served_.back() == tip.hash) {
     const bool told = news_ && news_->sequence_live();
@@ -255,10 +255,18 @@ Result<Step> RpcSource::next(int timeout_ms) {
   }
 }
 
-void RpcSource::note_tip(const RpcTip& tip) {
-  confirmed_tip_ = tip_known_ ? std::min(tip_.load(), tip.height) : 0;
+Result<> RpcSource::note_tip(const RpcTip& tip) {
   tip_ = tip.height;
   tip_known_ = true;
+  if (tip.hash == confirmed_hash_ && tip.height == confirmed_tip_) return {};
+  const auto hash = TRY(client_.block_hash(tip.height));
+  if (hash && *hash == tip.hash) {
+    confirmed_tip_ = tip.height;
+    confirmed_hash_ = tip.hash;
+  } else {
+    confirmed_tip_ = std::min(confirmed_tip_.load(), tip.height);
+  }
+  return {};
 }
 
 std::optional<std::uint64_t> RpcSource::confirmed_tip() const {

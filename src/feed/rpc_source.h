@@ -62,7 +62,8 @@ class RpcSource final : public Source {
   std::uint64_t next_height() const { return first_height_ + served_.size(); }
   Result<std::optional<Step>> take_fetched(int timeout_ms);
   Result<std::optional<Step>> meet_contradiction(std::string what);
-  void note_tip(const RpcTip& tip);
+  // Takes the claim; believes it only if the node has that block at that height.
+  Result<> note_tip(const RpcTip& tip);
   Result<std::optional<Step>> poll();
   Result<std::optional<Step>> rewind();
   Result<> poll_mempool();
@@ -93,6 +94,7 @@ class RpcSource final : public Source {
   int contradictions_ = 0;  // in a row, since a block was served
   std::atomic<std::uint64_t> tip_{0};
   std::atomic<std::uint64_t> confirmed_tip_{0};
+  Hash256 confirmed_hash_{};
   std::atomic<bool> tip_known_{false};
   std::atomic<bool> interrupted_{false};
   std::mutex mutex_;  // guards the pointer fetch_ between interrupt() and the reading thread

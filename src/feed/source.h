@@ -57,8 +57,10 @@ class Source {
   // The number of the newest block of the source, once known.
   virtual std::optional<std::uint64_t> tip_number() const = 0;
 
-  // The lowest of the last two numbers that a remote source claimed: what depends on blocks being
-  // far below the tip must not believe a single claim (E14).
+  // As far as a remote source's claim was checked: what depends on blocks being far below the tip
+  // must not believe a claim that the source itself contradicts (E14). A Bitcoin node has to give
+  // that block at that height. A Cardano node cannot be asked; the lowest of its last two claims
+  // counts, and no more blocks than there are slots up to its tip.
   virtual std::optional<std::uint64_t> confirmed_tip() const { return tip_number(); }
 
   // Ends a wait in next(), now and from now on.

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/temp_dir.h"
+#include "chain/decode.h"
 #include "feed/n2c_source.h"
 #include "feed/rpc_source.h"
 #include "support/chain_builder.h"
@@ -14,9 +15,8 @@ namespace {
 
 using chain::Family;
 
-
 // A block near the tip is not taken for one that no rollback can reach because of one claim (E14).
-TEST(ConfirmedTip, IsTheLowestOfTheLastTwoClaims) {
+TEST(ConfirmedTip, OneClaimIsNotBelieved) {
   const TempDir dir;
   ChainBuilder cardano(Family::kCardano);
   cardano.mine(30);
@@ -47,6 +47,50 @@ TEST(ConfirmedTip, IsTheLowestOfTheLastTwoClaims) {
     EXPECT_LE(by_rpc.confirmed_tip().value_or(0), 20u);
   }
   EXPECT_TRUE(node.wait_used());
+}
+
+TEST(ConfirmedTip, BitcoinNodeMustHaveTheBlockThatItClaims) {
+  ChainBuilder chain(Family::kBitcoin);
+  chain.mine(20);
+  FakeBitcoind node(chain.blocks());
+  node.report_tip(feed::RpcTip{.height = 5'000, .hash = node.tip_hash()});
+  feed::RpcSource source(feed::RpcEndpoint::parse(node.url()).value(), kRegtest, system_clock());
+  ASSERT_TRUE(source.intersect({}));
+  std::size_t blocks = 0;
+  while (blocks < 21) {
+    const auto step = source.next(5'000);
+    ASSERT_TRUE(step) << step.error().message;
+    ASSERT_FALSE(std::holds_alternative<feed::Idle>(*step));
+    blocks += std::holds_alternative<feed::Forward>(*step) ? 1 : 0;
+    EXPECT_EQ(source.confirmed_tip(), 0u);
+  }
+  node.report_tip(std::nullopt);
+  ASSERT_TRUE(source.intersect({}));
+  EXPECT_EQ(source.confirmed_tip(), 20u);
+}
+
+TEST(ConfirmedTip, CardanoNodeHasNoMoreBlocksThanSlots) {
+  const TempDir dir;
+  ChainBuilder chain(Family::kCardano);
+  chain.mine(30);
+  FakeN2cPeer peer(dir.path() / "node.socket", kDevnet, chain.blocks());
+  peer.report_tip_number(1'000'000);
+  feed::N2cSource source({.socket = peer.socket(), .network_magic = kDevnet.cardano.magic},
+                         system_clock());
+  ASSERT_TRUE(source.intersect({}));
+  const Slot tip = chain::decode(kDevnet, chain.blocks().back())->slot;
+  std::uint64_t number = 0;
+  for (std::size_t i = 0; i < chain.blocks().size(); ++i) {
+    const auto step = source.next(5'000);
+    ASSERT_TRUE(step);
+    const auto* forward = std::get_if<feed::Forward>(&*step);
+    if (forward == nullptr) continue;
+    const auto block = chain::decode(kDevnet, forward->raw);
+    ASSERT_TRUE(block);
+    number = block->number.value;
+    EXPECT_LE(source.confirmed_tip().value_or(0), number + (tip.value - block->slot.value));
+  }
+  EXPECT_GT(number, 0u);
 }
 
 }  // namespace

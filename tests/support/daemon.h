@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "http/client.h"
-#include "process.h"
+#include "support/process.h"
 
 namespace coffer::test {
 
@@ -48,6 +48,16 @@ class Daemon {
     const boost::json::value now = status();
     if (now.is_null() || now.at("tip").is_null()) return {};
     return now.at("tip").at("hash").as_string().c_str();
+  }
+  // Whether every consumer has what the chain has.
+  bool has_caught_up() const {
+    const boost::json::value now = status();
+    if (now.is_null()) return false;
+    for (const auto& consumer : now.at("consumers").as_array())
+      if (consumer.at("state").as_string() != "following" ||
+          consumer.at("behind").to_number<std::uint64_t>() != 0)
+        return false;
+    return true;
   }
   int health(const std::string& which) const {
     const auto answer = http::get(url_ + "/health/" + which);

@@ -201,7 +201,8 @@ TEST_P(Soak, EndsWhereAQuietRunDoes) {
   Hash256 tip = first.hash;
   const auto caught_up = [&] {
     const std::string wanted = chain::display(GetParam(), tip);
-    return daemon->eventually([&] { return daemon->tip_hash() == wanted; }, 120'000);
+    return daemon->eventually(
+        [&] { return daemon->tip_hash() == wanted && daemon->has_caught_up(); }, 120'000);
   };
   const std::int64_t end_ms = system_clock().steady_ms() + (test::long_run() ? kLongMs : kShortMs);
   int kills = 0, waits = 0, lies = 0;

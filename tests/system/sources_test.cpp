@@ -92,6 +92,20 @@ TEST_F(RpcSourceFaults, EveryBadAnswerIsAskedAgain) {
   EXPECT_EQ(daemon.stop(), 0);
 }
 
+// Blocks near the tip keep what undoes them, however high a node claims its chain to be.
+TEST_F(RpcSourceFaults, LyingTipDoesNotCostTheRollbacks) {
+  FakeBitcoind node(chain_.blocks());
+  node.report_tip(feed::RpcTip{.height = 1'000'000, .hash = node.tip_hash()});
+  Daemon daemon(data(), source(node));
+  ASSERT_TRUE(reaches(daemon, node)) << daemon.log();
+  node.report_tip(std::nullopt);
+  chain_.go_back_to(9);
+  node.reorganize(9, chain_.mine(5));
+  ASSERT_TRUE(reaches(daemon, node)) << daemon.log();
+  EXPECT_TRUE(daemon.eventually([&] { return daemon.has_caught_up(); })) << daemon.log();
+  EXPECT_EQ(daemon.stop(), 0);
+}
+
 TEST_F(RpcSourceFaults, ARefusedPasswordIsNoReasonToEnd) {
   FakeBitcoind node(chain_.blocks());
   node.script("*", test::rpc_fault::status(401), {.times = test::kAlways});
