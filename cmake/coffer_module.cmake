@@ -44,8 +44,9 @@ function(coffer_unity target)
 endfunction()
 
 # Everything compiled in this project: flags, include root, precompiled headers.
+# TEST: for tests; MAIN: with a main() of its own.
 function(coffer_target target)
-  cmake_parse_arguments(ARG "TEST" "" "" ${ARGN})
+  cmake_parse_arguments(ARG "TEST;MAIN" "" "" ${ARGN})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${target} PRIVATE coffer_flags)
   # Programs are compiled as the libraries are, so that one precompiled header serves both.
@@ -55,7 +56,10 @@ function(coffer_target target)
     target_compile_options(${target} PRIVATE ${coffer_test_flags})
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
     # Boost.JSON because its definitions must be those that the precompiled header was made with.
-    target_link_libraries(${target} PRIVATE ${RAPIDCHECK_LIBRARY} fmt::fmt Boost::json GTest::gtest GTest::gtest_main)
+    target_link_libraries(${target} PRIVATE ${RAPIDCHECK_LIBRARY} fmt::fmt Boost::json GTest::gtest)
+    if(NOT ARG_MAIN)
+      target_link_libraries(${target} PRIVATE GTest::gtest_main)
+    endif()
     coffer_unity(${target})
   endif()
   if(COFFER_PCH AND ARG_TEST)
@@ -102,6 +106,14 @@ function(coffer_test program)
   list(TRANSFORM ARG_DEPS PREPEND coffer_)
   target_link_libraries(${program} PRIVATE ${ARG_DEPS} ${ARG_LINK})
   coffer_target(${program} TEST)
+  # Who includes what gives out PostgreSQL databases gets those of the run's one server (tests/fixture).
+  set(fixture)
+  foreach(source IN LISTS ARG_SOURCES)
+    file(STRINGS ${source} found REGEX "#include \"(sql/test_|wallet/support/|app/wallet|api/wallet)" LIMIT_COUNT 1)
+    if(found)
+      set(fixture FIXTURES_REQUIRED postgres ENVIRONMENT COFFER_TEST_POSTGRES=${PROJECT_BINARY_DIR}/postgres)
+    endif()
+  endforeach()
   gtest_discover_tests(${program} DISCOVERY_TIMEOUT 60 DISCOVERY_MODE PRE_TEST
-    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} PROPERTIES TIMEOUT ${ARG_TIMEOUT} ${fixture})
 endfunction()

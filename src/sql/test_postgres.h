@@ -1,6 +1,6 @@
 // A private PostgreSQL 15 for tests, on a Unix socket in a temporary directory, and a PgBouncer in
-// transaction mode before it. Each test program starts its own at the first use and ends it at
-// exit.
+// transaction mode before it. All tests of one ctest run share those of tests/fixture; a test
+// program that is run alone starts its own at the first use and ends it at exit.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,6 +9,7 @@
 #include <chrono>
 #include <thread>
 
+#include "base/clock.h"
 #include "base/temp_dir.h"
 #include "base/test_data.h"
 #include "sql/database.h"
@@ -36,17 +37,23 @@ inline void wait_until_open(const std::string& location, const fs::path& log) {
   CHECK(false && "no server");
 }
 
+// Where the server or the bouncer of this ctest run listens; empty outside of one.
+inline fs::path shared_socket_directory(const char* of) {
+  const char* fixture = std::getenv("COFFER_TEST_POSTGRES");
+  return fixture == nullptr ? fs::path() : fs::path(read_text(fs::path(fixture) / of));
+}
+
 class PostgresServer {
  public:
   // Nothing if the server's programs are not installed.
   static PostgresServer* shared() {
     if (!fs::exists(kPostgresPrograms / "postgres")) return nullptr;
-    static PostgresServer server;
+    static PostgresServer server(shared_socket_directory("server"));
     return &server;
   }
 
   // `durable` leaves fsync on.
-  explicit PostgresServer(bool durable = false) : durable_(durable) {
+  explicit PostgresServer(bool durable = false) : durable_(durable), sockets_(dir_.path()) {
     const ServerUser user;
     user.give(dir_.path());
     fs::copy(cluster_template(), data(), fs::copy_options::recursive);
@@ -58,14 +65,16 @@ class PostgresServer {
   }
 
   std::string location(const std::string& database) const {
-    return "host=" + dir_.path().string() + " user=coffer dbname=" + database;
+    return "host=" + sockets_.string() + " user=coffer dbname=" + database;
   }
-  const fs::path& socket_directory() const { return dir_.path(); }
+  const fs::path& socket_directory() const { return sockets_; }
 
   // A database of its own for each test.
   std::string fresh_database() {
     static std::atomic<int> number{0};
-    const std::string name = "test_" + std::to_string(::getpid()) + "_" + std::to_string(++number);
+    const std::string name = "test_" + std::to_string(::getpid()) + "_" +
+                             std::to_string(system_clock().unix_ms()) + "_" +
+                             std::to_string(++number);
     const std::string sql = "CREATE DATABASE " + name;
     run_psql(sql);
     return name;
@@ -89,12 +98,22 @@ class PostgresServer {
             (kPostgresPrograms / "postgres").string(), "-D", data().string(), "-c",
             "listen_addresses=", "-c", "unix_socket_directories=" + dir_.path().string(), "-c",
             "fsync=" + sync, "-c", "full_page_writes=" + sync, "-c", "shared_buffers=64MB", "-c",
-            "max_connections=200", "-c", "deadlock_timeout=50ms", "-c", "max_wal_size=4GB"},
+            "max_connections=500", "-c", "deadlock_timeout=50ms", "-c", "max_wal_size=4GB"},
         log(), SIGQUIT);
     wait_until_open(location("postgres"), log());
   }
 
  private:
+  // One that runs already, or its own.
+  explicit PostgresServer(const fs::path& sockets) : durable_(false), sockets_(sockets) {
+    ServerUser().give(dir_.path());
+    if (!sockets.empty()) return;
+    sockets_ = dir_.path();
+    fs::copy(cluster_template(), data(), fs::copy_options::recursive);
+    ServerUser().give_all(data());
+    start();
+  }
+
   fs::path data() const { return dir_.path() / "data"; }
   fs::path log() const { return dir_.path() / "server.log"; }
 
@@ -123,6 +142,7 @@ class PostgresServer {
 
   const bool durable_;
   TempDir dir_;
+  fs::path sockets_;
   std::unique_ptr<ServerProcess> process_;
 };
 
@@ -132,18 +152,22 @@ class PgBouncer {
   static bool installed() { return fs::exists(kPgBouncerProgram); }
   static PgBouncer* shared() {
     if (!installed() || PostgresServer::shared() == nullptr) return nullptr;
-    static PgBouncer bouncer(*PostgresServer::shared());
+    static PgBouncer bouncer(*PostgresServer::shared(), shared_socket_directory("bouncer"));
     return &bouncer;
   }
 
-  explicit PgBouncer(const PostgresServer& server) {
+  // One that runs already, where its sockets are given, or its own.
+  explicit PgBouncer(const PostgresServer& server, const fs::path& sockets = {})
+      : sockets_(sockets.empty() ? dir_.path() : sockets) {
+    if (!sockets.empty()) return;
     ServerUser().give(dir_.path());
     const std::string dir = dir_.path().string();
     std::ofstream(dir_.path() / "pgbouncer.ini")
         << "[databases]\n* = host=" << server.socket_directory().string() << " user=coffer\n"
         << "[pgbouncer]\nlisten_addr =\nlisten_port = 6432\nunix_socket_dir = " << dir << "\n"
         << "auth_type = any\npool_mode = transaction\ndefault_pool_size = 4\n"
-        << "max_client_conn = 200\nserver_round_robin = 1\nlog_connections = 0\n"
+        << "max_client_conn = 500\nserver_round_robin = 1\nlog_connections = 0\n"
+        << "server_idle_timeout = 2\n"
         << "log_disconnections = 0\n";
     process_ = std::make_unique<ServerProcess>(
         std::vector<std::string>{kPgBouncerProgram.string(), dir + "/pgbouncer.ini"},
@@ -152,11 +176,13 @@ class PgBouncer {
   }
 
   std::string location(const std::string& database) const {
-    return "host=" + dir_.path().string() + " port=6432 user=coffer dbname=" + database;
+    return "host=" + sockets_.string() + " port=6432 user=coffer dbname=" + database;
   }
+  const fs::path& socket_directory() const { return sockets_; }
 
  private:
   TempDir dir_;
+  const fs::path sockets_;
   std::unique_ptr<ServerProcess> process_;
 };
 
