@@ -20,7 +20,7 @@ std::vector<kv::ColumnOptions> core_columns() {
 
 Result<kv::DatabaseOptions> database_options(const Config& config, bool read_only) {
   std::vector<kv::ColumnOptions> columns = core_columns();
-  if (config.utxo.enabled) {  // U13
+  if (config.utxo.enabled) {  // else no column is made or used (U13)
     const auto more =
         read_only ? all_utxo_columns() : utxo::columns(TRY(utxo_options(config.utxo)));
     columns.insert(columns.end(), more.begin(), more.end());

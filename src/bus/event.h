@@ -31,8 +31,8 @@ struct Position {
 struct BlockApplied {
   Ordinal ordinal;
   std::shared_ptr<const chain::Block> block;  // hashed, verified, with its number set
-  // True when no rollback can reach it: many such blocks may share one commit. Blocks for which it
-  // is false get a commit each, and a commit never spans both kinds (E2).
+  // True when no rollback can reach it: many such blocks may share one commit. Which consumers
+  // commit the other blocks one by one, and never both kinds together: E2.
   bool below_window = false;
   // How many blocks the source is known to have beyond this one. While there are some, a consumer
   // may hold its commit back, to put several whole blocks into one.

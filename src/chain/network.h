@@ -44,8 +44,9 @@ struct Network {
   Hash256 genesis{};
   // The hash that the chain's first block must have (E15); none on simulated and private networks.
   std::optional<Hash256> first_block;
-  std::uint64_t rollback_window =
-      0;  // blocks that this chain may undo; the default for all windows (X1)
+  // Blocks that this chain may undo: the default of chainstate.rollback_window, and the least that
+  // the wallet's pruning keeps (X1).
+  std::uint64_t rollback_window = 0;
   BitcoinParams bitcoin;
   CardanoParams cardano;
 

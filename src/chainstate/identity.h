@@ -1,5 +1,5 @@
-// Which chain and network a database belongs to (E5). Checked before anything else is read or
-// written; put into the database with its first block, so that a sync that failed before binds
+// Which chain and network a database belongs to (E5). Checked when a database that has blocks is
+// opened for writing; put into it with its first block, so that a sync that failed before binds
 // nothing.
 #pragma once
 

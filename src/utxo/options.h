@@ -1,4 +1,4 @@
-// The settings of the UTXO state, by the names of the specification (utxo.pruneDepth and so on).
+// The settings of the UTXO state, by the names of 003 (utxo.pruneDepth and so on).
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,7 @@
 
 namespace coffer::utxo {
 
-// The columns to open; `enabled` false: none (U13).
+// The columns to open with these options; the caller opens none if the state is off (U13).
 std::vector<kv::ColumnOptions> columns(const Options& options);
 
 // A place where time went, for metrics.

@@ -1,4 +1,4 @@
-// The arrows of 001 §3: what becomes of a transaction, and of those that stand against it.
+// Changes of status (001 §3): what becomes of a transaction, and of those that conflict with it.
 #include <unordered_set>
 
 #include "wallet/ledger_impl.h"

@@ -53,7 +53,7 @@ struct CoinQuery {
   std::optional<std::uint64_t> min_confirmations, max_confirmations;
   std::optional<bool> leased;
   bool spendable = false;  // confirmed and not leased; with chain_pending also the other unspent
-  bool chain_pending = false;  // W1
+  bool chain_pending = false;  // with spendable: also coins that are not confirmed (W1)
   CoinOrder order = CoinOrder::kOldest;
   PageOptions page;
 };

@@ -12,7 +12,7 @@ namespace coffer::wallet {
 using WalletId = StrongU64<struct WalletIdTag>;
 using LockId = FixedBytes<32, struct LockIdTag>;
 
-// 001 §3. Confirmation is beside it: a confirmed transaction is published and has a height.
+// The statuses of 001 §3. Confirmed is not one of them: it is published and has a height.
 enum class TxStatus : std::uint8_t { kPending, kPublished, kReplaced, kFailed, kOrphaned };
 std::string_view to_string(TxStatus status);  // "pending", as in the database
 // Errors: kInvalidInput naming the known ones.
@@ -21,7 +21,7 @@ inline bool is_active(TxStatus status) {
   return status == TxStatus::kPending || status == TxStatus::kPublished;
 }
 
-// 001 §4.2 and W13. What a coin is follows from its transaction and from who spends it.
+// The states of a coin (001 §4.2, W13). They follow from its transaction and from who spends it.
 enum class CoinState : std::uint8_t {
   kConfirmed,
   kUnconfirmed,
