@@ -163,7 +163,7 @@ TEST(N2cSource, AsksAheadFarFromTheTipAndNotNearIt) {
   greeter.join();
   const auto forward = [&](std::uint64_t number, std::uint64_t tip) {
     Bytes block, message;
-    CborWriter(block).array(2).uint(6).array(1).array(1).array(1).uint(number);
+    CborWriter(block).array(2).uint(6).array(1).array(1).array(2).uint(number).uint(number);
     CborWriter(message).array(3).uint(2).tag(24).bytes(block).array(2).raw(hex(kPoint)).uint(tip);
     node.write(kChainSync, message);
     EXPECT_EQ(std::get<Forward>(source.next(10'000).value()).raw, block);
