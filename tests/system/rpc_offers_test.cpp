@@ -206,7 +206,7 @@ TEST_F(RpcOffers, BlocksComeByRestWithoutCredentials) {
   EXPECT_EQ(asked["rest blockhashbyheight"], 600u);
   EXPECT_EQ(asked["rest with credentials"], 0u);
   EXPECT_EQ(asked["getblock"], 0u);
-  EXPECT_EQ(asked["getblockhash"], 1u) << "only whether the network is right";
+  EXPECT_EQ(asked["getblockhash"], 2u) << "only of the network's first block and of the tip";
 }
 
 TEST_F(RpcOffers, WithoutRestOrWithABadOneBlocksComeByRpc) {
