@@ -69,12 +69,11 @@ function(coffer_target target)
   endif()
 endfunction()
 
-# coffer_module(name [DEPS module…] [LINK library…]): library coffer_<name> from the *.cpp files here and, from the
-# *_test.cpp files, the test program <name>_test.
-function(coffer_module name)
-  cmake_parse_arguments(ARG "POSTGRES" "" "DEPS;LINK" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS *.cpp)
-  set(tests ${sources})
+# The library coffer_<name> and its test program <name>_test.
+function(coffer_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LINK" ${ARGN})
+  set(sources ${ARG_SOURCES})
+  set(tests ${ARG_SOURCES})
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
   list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.cpp$")
   add_library(coffer_${name} STATIC ${sources})
@@ -94,6 +93,25 @@ function(coffer_module name)
   if(COFFER_TESTS AND tests)
     coffer_test(${name}_test SOURCES ${tests} DEPS ${name})
   endif()
+endfunction()
+
+# coffer_module(name [DEPS module…] [LINK library…]): a kernel, from the *.cpp files here.
+function(coffer_module name)
+  file(GLOB sources CONFIGURE_DEPENDS *.cpp)
+  coffer_library(${name} SOURCES ${sources} ${ARGN})
+endfunction()
+
+# coffer_engine(name DEPS module… [LINK library…]): an engine from all *.cpp files here and below, with those kernels
+# and nothing else; and coffer_<name>_faces, which joins it to HTTP, command line and settings: json/, routes/,
+# commands/, settings.cpp and module.cpp.
+function(coffer_engine name)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
+  set(faces ${sources})
+  set(is_face "/${name}/((json|routes|commands)/|(module|settings)[a-z_]*\\.cpp)")
+  list(FILTER sources EXCLUDE REGEX ${is_face})
+  list(FILTER faces INCLUDE REGEX ${is_face})
+  coffer_library(${name} SOURCES ${sources} ${ARGN})
+  coffer_library(${name}_faces SOURCES ${faces} DEPS ${name} api cli config)
 endfunction()
 
 # coffer_test(program SOURCES … [DEPS module…]): a GoogleTest program. Each of its tests is a ctest test.

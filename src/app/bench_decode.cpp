@@ -29,7 +29,7 @@ struct Rates {
   double hashing_share() const { return 1 - verify / decode; }
 };
 
-Result<std::vector<BlockSet>> block_sets(const Config& config, const std::string& file) {
+Result<std::vector<BlockSet>> block_sets(const config::Config& config, const std::string& file) {
   std::vector<BlockSet> sets;
   if (!file.empty()) {
     const chain::Network network = TRY(chain::find_network(config.chain, config.network));

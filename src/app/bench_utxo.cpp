@@ -3,7 +3,6 @@
 
 #include "app/bench_utxo.h"
 #include "app/command.h"
-#include "app/follower.h"
 #include "app/simulate.h"
 #include "base/file.h"
 #include "base/random.h"
@@ -12,6 +11,7 @@
 #include "cli/table.h"
 #include "feed/block_file.h"
 #include "feed/file_source.h"
+#include "follow/follower.h"
 #include "utxo/store.h"
 
 namespace coffer::app {
@@ -59,7 +59,7 @@ Result<Synced> sync(const Bench& bench, utxo::StoreType type, const std::filesys
   bus.add(*store);
   bus.start();
   feed::FileSource source(bench.file, bench.network);
-  Follower follower(source, bench.network, *chain, bus);
+  follow::Follower follower(source, bench.network, *chain, bus);
   TRY(follower.run());
   TRY(bus.drain());
   bus.stop();

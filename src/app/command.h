@@ -4,14 +4,14 @@
 #include <optional>
 #include <string>
 
-#include "app/config.h"
 #include "base/result.h"
+#include "config/config.h"
 
 namespace coffer::app {
 
 // Everything a command is given besides its own arguments.
 struct Context {
-  Config config;
+  config::Config config;
   bool json = false;               // machine-readable output on stdout
   std::string program = "coffer";  // as it was called, for hints to type
 };
@@ -57,6 +57,9 @@ struct DecodeArguments {
   std::uint64_t entry = 0;  // of a file with several blocks
 };
 Result<> run_decode(const Context& context, const DecodeArguments& arguments);
+
+// The settings of all engines; before anything is read.
+void declare_settings();
 
 // Parses the command line, runs the command, prints its error; the exit code.
 int run_main(int argc, char** argv);

@@ -2,10 +2,10 @@
 #include <cstdio>
 
 #include "app/command_tree.h"
-#include "app/config_keys.h"
 #include "app/version.h"
 #include "base/log.h"
 #include "cli/table.h"
+#include "config/keys.h"
 
 namespace coffer::app {
 
@@ -16,19 +16,19 @@ void add_settings(CLI::App& command, Parsed& parsed,
                   "read settings from this file (default: DATA/coffer.toml if there)")
       ->type_name("FILE");
   command.add_flag("--json", parsed.json, "machine-readable output");
-  for (const Key& key : config_keys()) {
+  for (const config::Key& key : config::config_keys()) {
     const bool wanted = std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view prefix) {
       return key.name.starts_with(prefix);
     });
     if (!wanted) continue;
-    std::string names = flag_name(key.name);
+    std::string names = config::flag_name(key.name);
     if (!key.short_flag.empty()) names += "," + std::string(key.short_flag);
     std::string help(key.help);
-    if (const std::string fallback = default_text(key); !fallback.empty())
+    if (const std::string fallback = config::default_text(key); !fallback.empty())
       help += " (default: " + fallback + ")";
     CLI::Option* option = command.add_option(names, parsed.values[std::string(key.name)], help);
-    option->type_name(is_switch(key) ? "" : "VALUE")->group("Settings");
-    if (is_switch(key)) option->expected(0, 1)->default_str("true");
+    option->type_name(config::is_switch(key) ? "" : "VALUE")->group("Settings");
+    if (config::is_switch(key)) option->expected(0, 1)->default_str("true");
   }
 }
 
@@ -53,15 +53,15 @@ constexpr const char* kOverview =
     "Exit codes: 0 success, 1 refused, 2 wrong usage, 3 something needed is not available.";
 
 // The values of the flags that were really given, in CLI11's words for each command.
-std::vector<FlagValue> given_flags(const CLI::App& command) {
-  std::vector<FlagValue> flags;
-  for (const Key& key : config_keys()) {
-    const CLI::Option* option = command.get_option_no_throw(flag_name(key.name));
+std::vector<config::FlagValue> given_flags(const CLI::App& command) {
+  std::vector<config::FlagValue> flags;
+  for (const config::Key& key : config::config_keys()) {
+    const CLI::Option* option = command.get_option_no_throw(config::flag_name(key.name));
     if (option == nullptr || option->count() == 0) continue;
     const std::vector<std::string> results = option->results();
     std::string text;
     for (const std::string& part : results) text += (text.empty() ? "" : ",") + part;
-    if (text.empty() && is_switch(key)) text = "true";
+    if (text.empty() && config::is_switch(key)) text = "true";
     flags.push_back({std::string(key.name), text});
   }
   return flags;
@@ -194,7 +194,7 @@ void add_tool_commands(CLI::App& app, Parsed& parsed) {
       app.add_subcommand("settings", "List every setting: key, default, variable and flag");
   settings->callback([&] {
     parsed.action = [](const Context&) -> Result<> {
-      std::fputs(config_help().c_str(), stdout);
+      std::fputs(config::config_help().c_str(), stdout);
       return {};
     };
   });
@@ -220,7 +220,7 @@ int report(const Error& error) {
   return info(error.code).exit_code;
 }
 
-Result<> configure_log(const Config& config) {
+Result<> configure_log(const config::Config& config) {
   log::configure({TRY(log::parse_level(config.log.level)),
                   config.log.format == "json" ? log::Format::kJson : log::Format::kText});
   return {};
@@ -230,8 +230,8 @@ Result<> run_parsed(const CLI::App& app, const Parsed& parsed, const char* progr
   Context context;
   context.program = program;
   context.json = parsed.json;
-  context.config =
-      TRY(load_config({parsed.config_file, process_environment(), given_flags(*innermost(app))}));
+  context.config = TRY(config::load_config(
+      {parsed.config_file, config::process_environment(), given_flags(*innermost(app))}));
   TRY(configure_log(context.config));
   return parsed.action(context);
 }
@@ -239,6 +239,7 @@ Result<> run_parsed(const CLI::App& app, const Parsed& parsed, const char* progr
 }  // namespace
 
 int run_main(int argc, char** argv) {
+  declare_settings();
   CLI::App app(kOverview, "coffer");
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string("coffer ") + std::string(kVersion));

@@ -47,7 +47,7 @@ class Signals {
 };
 
 void announce(const Context& context, const Node& node, bool demo) {
-  const Config& config = context.config;
+  const config::Config& config = context.config;
   if (context.json) {
     std::printf("{\"url\":\"%s\",\"pid\":%d}\n", node.url().c_str(), ::getpid());
   } else {
@@ -64,7 +64,7 @@ void announce(const Context& context, const Node& node, bool demo) {
 }
 
 // Nothing if no process serves this directory. Errors: kUnavailable when it does not answer well.
-Result<std::optional<api::Status>> daemon_status(const Config& config) {
+Result<std::optional<api::Status>> daemon_status(const config::Config& config) {
   const auto answer = TRY(ask_daemon(config, {.target = "/api/v1/status"}));
   if (!answer) return std::nullopt;
   if (answer->status != 200)
@@ -77,7 +77,7 @@ Result<std::optional<api::Status>> daemon_status(const Config& config) {
 
 Result<> run_serve(const Context& context, bool demo) {
   Signals signals;
-  Config config = context.config;
+  config::Config config = context.config;
   if (demo) config.network = config.source = "devnet";
   auto node = TRY(Node::open(config, {.paced = true}, system_clock()));
   TRY(node->serve());

@@ -21,7 +21,7 @@ struct RunFile {
 };
 
 // What a serving process left behind, whether or not it still runs.
-std::optional<RunFile> read_run_file(const Config& config) {
+std::optional<RunFile> read_run_file(const config::Config& config) {
   auto bytes = read_file(fs::path(config.data_dir) / kRunFile, 4096);
   if (!bytes) return std::nullopt;
   boost::json::error_code error;
@@ -36,7 +36,7 @@ std::optional<RunFile> read_run_file(const Config& config) {
 
 }  // namespace
 
-Result<std::optional<http::Response>> ask_daemon(const Config& config,
+Result<std::optional<http::Response>> ask_daemon(const config::Config& config,
                                                  const DaemonRequest& request) {
   const auto run = read_run_file(config);
   if (!run || (::kill(run->pid, 0) != 0 && errno == ESRCH)) return std::nullopt;

@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include "app/config.h"
+#include "config/config.h"
 #include "http/message.h"
 
 namespace coffer::app {
@@ -17,7 +17,7 @@ struct DaemonRequest {
 
 // Its answer, whatever the status; nothing if no process serves this directory. Uses the token of
 // the directory. Errors: kTimeout and others of http::request when it runs but does not answer.
-Result<std::optional<http::Response>> ask_daemon(const Config& config,
+Result<std::optional<http::Response>> ask_daemon(const config::Config& config,
                                                  const DaemonRequest& request);
 
 }  // namespace coffer::app

@@ -18,11 +18,11 @@ std::vector<kv::ColumnOptions> core_columns() {
 
 }  // namespace
 
-Result<kv::DatabaseOptions> database_options(const Config& config, bool read_only) {
+Result<kv::DatabaseOptions> database_options(const config::Config& config, bool read_only) {
   std::vector<kv::ColumnOptions> columns = core_columns();
-  if (config.utxo.enabled) {  // else no column is made or used (U13)
-    const auto more =
-        read_only ? all_utxo_columns() : utxo::columns(TRY(utxo_options(config.utxo)));
+  if (config.of<utxo::Settings>().enabled) {  // else no column is made or used (U13)
+    const auto more = read_only ? all_utxo_columns()
+                                : utxo::columns(TRY(utxo::options_of(config.of<utxo::Settings>())));
     columns.insert(columns.end(), more.begin(), more.end());
   }
   return kv::DatabaseOptions{.path = std::filesystem::path(config.data_dir) / "db",
@@ -42,7 +42,7 @@ Result<std::optional<chainstate::Identity>> stored_identity(const kv::Database& 
 }
 
 // Empties the columns of the UTXO state that are there, and makes none.
-Result<> erase_utxo(const Config& config, kv::DatabaseOptions options) {
+Result<> erase_utxo(const config::Config& config, kv::DatabaseOptions options) {
   std::vector<std::string> names;
   {
     auto db = TRY(kv::Database::open(options));
@@ -57,11 +57,11 @@ Result<> erase_utxo(const Config& config, kv::DatabaseOptions options) {
   return utxo::erase(*db);
 }
 
-Result<> rebuild_consumer(const Config& config, std::string_view name) {
+Result<> rebuild_consumer(const config::Config& config, std::string_view name) {
   if (name != "totals" && name != "events" && name != "utxo")
     return fail(Code::kNotFound, "no consumer '{}'; use totals, events or utxo", name);
-  Config core = config;
-  core.utxo.enabled = false;  // makes no column that is not there
+  config::Config core = config;
+  core.edit<utxo::Settings>().enabled = false;  // makes no column that is not there
   kv::DatabaseOptions options = TRY(database_options(core, false));
   options.create_if_missing = false;
   if (name == "utxo") return erase_utxo(config, std::move(options));

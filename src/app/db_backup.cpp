@@ -23,7 +23,7 @@ std::uint64_t counted(std::int64_t value) {
 }
 
 // No other process has the stores of this data directory open, and none can open them meanwhile.
-Result<std::optional<FileLock>> keep_daemons_out(const Config& config) {
+Result<std::optional<FileLock>> keep_daemons_out(const config::Config& config) {
   const fs::path lock = fs::path(config.data_dir) / "db" / "LOCK";
   if (!TRY(file_exists(lock))) return std::nullopt;
   return TRY_IN("a coffer runs on this data directory", FileLock::take(lock));
@@ -90,7 +90,8 @@ Result<> run_db_restore(const Context& context, const DbRestoreArguments& argume
                 wallet.where.tool_flags, arguments.file);
   const auto alone = TRY(keep_daemons_out(wallet.config));
   TRY(settle_restore(wallet));
-  if (wallet.config.wallet.database.empty()) TRY(make_directory(wallet.config.data_dir, 0700));
+  if (wallet.config.of<wallet::Settings>().database.empty())
+    TRY(make_directory(wallet.config.data_dir, 0700));
   const sql::Restored restored = TRY(copy_back(wallet, arguments));
   if (context.json) {
     http::JsonWriter out;

@@ -126,7 +126,7 @@ std::string text_of(const DatabaseReport& report) {
 }  // namespace
 
 Result<> run_db_status(const Context& context) {
-  const Config config = TRY(settled_config(context.config));
+  const config::Config config = TRY(settled_config(context.config));
   if (!has_wallet(config)) {
     const auto reason = wallet_database(config).error().message;
     print_line(context.json ? R"({"databases":[]})" : "no database is in use; " + reason);
@@ -144,7 +144,8 @@ Result<> run_db_status(const Context& context) {
 
 Result<> run_db_migrate(const Context& context) {
   WalletDatabase wallet = TRY(find_wallet_database(context.config));
-  if (wallet.config.wallet.database.empty()) TRY(make_directory(wallet.config.data_dir, 0700));
+  if (wallet.config.of<wallet::Settings>().database.empty())
+    TRY(make_directory(wallet.config.data_dir, 0700));
   const auto database = TRY(sql::Database::open(wallet.options));
   TRY(settle_network(*database, wallet));
   const auto applied = TRY(sql::migrate(*database, wallet.migrations));

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kMaxBlockFileBytes = 4ull << 30;
 
 // A blk file says by its magic which network it is of, unless the user did.
-Result<chain::Network> network_of_file(const Config& config, ByteView data) {
+Result<chain::Network> network_of_file(const config::Config& config, ByteView data) {
   if (config.chain == "bitcoin" && data.size() >= 4 && !config.is_given("network"))
     if (const std::string_view name = chain::network_of_magic(data.first(4)); !name.empty())
       return chain::find_network("bitcoin", name);

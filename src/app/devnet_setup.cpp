@@ -26,7 +26,8 @@ Result<> parse(std::string_view text, feed::DevnetOptions& options) {
 
 }  // namespace
 
-Result<feed::DevnetOptions> devnet_options(const Config& config, bool paced, const Clock& clock) {
+Result<feed::DevnetOptions> devnet_options(const config::Config& config, bool paced,
+                                           const Clock& clock) {
   feed::DevnetOptions options;
   options.family = config.chain == "cardano" ? chain::Family::kCardano : chain::Family::kBitcoin;
   options.seed = config.devnet.seed;

@@ -3,13 +3,14 @@
 // restart.
 #pragma once
 
-#include "app/config.h"
+#include "config/config.h"
 #include "feed/devnet_source.h"
 
 namespace coffer::app {
 
 // Errors: kUnavailable (the file cannot be written), kCorrupt (it cannot be read).
-Result<feed::DevnetOptions> devnet_options(const Config& config, bool paced, const Clock& clock);
+Result<feed::DevnetOptions> devnet_options(const config::Config& config, bool paced,
+                                           const Clock& clock);
 
 // Blocks that a paced chain has at once when it is new, so that there is something to see.
 inline constexpr std::uint64_t kDevnetPremine = 150;

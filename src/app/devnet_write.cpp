@@ -19,7 +19,7 @@ constexpr std::uint64_t kMaxBlocks = 10'000'000;
 }  // namespace
 
 Result<> run_devnet_write(const Context& context, const DevnetWriteArguments& arguments) {
-  const Config& config = context.config;
+  const config::Config& config = context.config;
   const chain::Network network = TRY(chain::find_network(config.chain, "devnet"));
   if (arguments.blocks > kMaxBlocks)
     return fail(Code::kUsage, "--blocks is at most {}", kMaxBlocks);

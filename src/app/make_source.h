@@ -3,15 +3,15 @@
 
 #include <memory>
 
-#include "app/config.h"
 #include "base/clock.h"
 #include "chain/network.h"
+#include "config/config.h"
 #include "feed/source.h"
 
 namespace coffer::app {
 
 struct SourceRequest {
-  const Config& config;
+  const config::Config& config;
   const chain::Network& network;
   bool follow = true;  // wait for more at the end, where the source can
 };

@@ -1,14 +1,14 @@
 // Which network the settings mean.
 #pragma once
 
-#include "app/config.h"
 #include "chain/network.h"
+#include "config/config.h"
 
 namespace coffer::app {
 
 // A built-in network, checked against the genesis files if those are given (E15), or a private
 // Cardano network made from them. Errors: kUsage, kNotFound, kInvalidInput naming a file.
-Result<chain::Network> configured_network(const Config& config);
+Result<chain::Network> configured_network(const config::Config& config);
 
 // Whether the name is none of the built-in networks of its chain.
 bool is_private(const chain::Network& network);

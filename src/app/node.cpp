@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-http::Options http_options(const HttpConfig& config) {
+http::Options http_options(const config::HttpConfig& config) {
   http::Options options;
   options.listen = config.listen;
   options.allowed_hosts = config.allowed_hosts;
@@ -36,7 +36,8 @@ http::Options http_options(const HttpConfig& config) {
 }
 
 // Before anything is made: chain, network and source fit together.
-Result<> check_source(const Config& config, const chain::Network& network, const Clock& clock) {
+Result<> check_source(const config::Config& config, const chain::Network& network,
+                      const Clock& clock) {
   if (config.source != "devnet") {
     (void)TRY(make_source({config, network}, clock));
     return {};
@@ -59,14 +60,14 @@ Result<> erase_unbound_utxo(kv::Database& db) {
 
 }  // namespace
 
-Node::Node(const Config& config, NodeOptions options, const Clock& clock)
+Node::Node(const config::Config& config, NodeOptions options, const Clock& clock)
     : config_(config),
       options_(std::move(options)),
       clock_(clock),
       started_unix_ms_(clock.unix_ms()),
       started_steady_ms_(clock.steady_ms()) {}
 
-Result<std::unique_ptr<Node>> Node::open(const Config& config, NodeOptions options,
+Result<std::unique_ptr<Node>> Node::open(const config::Config& config, NodeOptions options,
                                          const Clock& clock) {
   std::unique_ptr<Node> node(new Node(config, std::move(options), clock));
   // Whatever is wrong with what was asked for is said before anything is made.
@@ -74,7 +75,7 @@ Result<std::unique_ptr<Node>> Node::open(const Config& config, NodeOptions optio
   if (!node->options_.read_only) {
     node->network_ = TRY(configured_network(config));
     TRY(check_source(config, node->network_, clock));
-    if (config.utxo.enabled) genesis = TRY(genesis_utxos(config, node->network_));
+    if (config.of<utxo::Settings>().enabled) genesis = TRY(genesis_utxos(config, node->network_));
     TRY(make_directory(config.data_dir, 0700));
   }
   if (config.network == "devnet") {
@@ -123,7 +124,7 @@ Result<> Node::take_stored_network() {
 }
 
 Result<> Node::open_utxo(std::span<const chain::GenesisUtxo> genesis) {
-  if (!config_.utxo.enabled) return {};
+  if (!config_.of<utxo::Settings>().enabled) return {};
   if (options_.read_only) {
     auto state = utxo::open_state(*db_, network_);
     // Made by an older version, or never with the UTXO state on: there is nothing to show.
@@ -131,7 +132,7 @@ Result<> Node::open_utxo(std::span<const chain::GenesisUtxo> genesis) {
     if (state) utxo_reader_ = std::move(*state);
     return {};
   }
-  utxo::Options options = TRY(utxo_options(config_.utxo));
+  utxo::Options options = TRY(utxo::options_of(config_.of<utxo::Settings>()));
   options.log_rollbacks = options_.log_rollbacks;
   utxo_ = TRY(utxo::Store::open(*db_, network_, options, genesis));
   const bool has_genesis_files =
@@ -205,7 +206,7 @@ Result<Rescanned> Node::rescan(std::string_view wallet, std::optional<std::uint6
 }
 
 Result<> Node::open_source() {
-  FollowerOptions options;
+  follow::FollowerOptions options;
   options.on_connected = options_.on_connected;
   options.quiet = options_.one_shot;
   // A daemon is never done with a source that answers badly; a one-shot import says so and ends.
@@ -217,7 +218,7 @@ Result<> Node::open_source() {
     options.stop_number = options_.stop_height;
     options.stop_at_tip = options_.one_shot;
   }
-  follower_ = std::make_unique<Follower>(*source_, network_, *chain_, *bus_, options);
+  follower_ = std::make_unique<follow::Follower>(*source_, network_, *chain_, *bus_, options);
   return {};
 }
 

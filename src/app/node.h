@@ -7,14 +7,14 @@
 #include "api/metrics.h"
 #include "api/service.h"
 #include "api/status.h"
-#include "app/config.h"
-#include "app/follower.h"
 #include "app/utxo_monitor.h"
 #include "app/wallet_monitor.h"
 #include "app/wallet_node.h"
 #include "chainstate/event_log.h"
 #include "chainstate/totals.h"
+#include "config/config.h"
 #include "feed/devnet_chain.h"
+#include "follow/follower.h"
 
 namespace coffer::app {
 
@@ -34,7 +34,7 @@ class Node {
  public:
   // Opens everything; nothing moves yet. Errors: those of the parts, each one line with the next
   // step.
-  static Result<std::unique_ptr<Node>> open(const Config& config, NodeOptions options,
+  static Result<std::unique_ptr<Node>> open(const config::Config& config, NodeOptions options,
                                             const Clock& clock);
   ~Node();
 
@@ -61,7 +61,7 @@ class Node {
                            const std::function<void(std::uint64_t, std::uint64_t)>& progress);
 
  private:
-  Node(const Config& config, NodeOptions options, const Clock& clock);
+  Node(const config::Config& config, NodeOptions options, const Clock& clock);
   Result<> open_stores();
   // Chain and network as the database says, if it says.
   Result<> take_stored_network();
@@ -77,7 +77,7 @@ class Node {
   void add_utxo_status(api::Status& status) const;
   std::vector<std::string> not_ready(const api::Status& status) const;
 
-  Config config_;
+  config::Config config_;
   const NodeOptions options_;
   const Clock& clock_;
   const std::int64_t started_unix_ms_;
@@ -97,7 +97,7 @@ class Node {
   std::unique_ptr<WalletNode> wallet_;
   std::unique_ptr<bus::Bus> bus_;
   std::unique_ptr<feed::Source> source_;
-  std::unique_ptr<Follower> follower_;
+  std::unique_ptr<follow::Follower> follower_;
   std::unique_ptr<UtxoMonitor> utxo_monitor_;
   std::unique_ptr<WalletMonitor> wallet_monitor_;
   std::unique_ptr<api::Service> service_;

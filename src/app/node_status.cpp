@@ -1,9 +1,9 @@
 // What a node says of itself.
 #include "api/utxo_json.h"
-#include "app/behind.h"
 #include "app/node.h"
 #include "app/version.h"
 #include "app/wallet_setup.h"
+#include "follow/behind.h"
 #include "wallet/glance.h"
 
 namespace coffer::app {
@@ -15,7 +15,7 @@ api::TipStatus tip_status(const chain::Network& network, const chainstate::Heade
 }
 
 // As they were left. Errors: kNotFound if there is no database yet.
-Result<wallet::Glance> stored_wallets(const Config& config, const chain::Network& network) {
+Result<wallet::Glance> stored_wallets(const config::Config& config, const chain::Network& network) {
   sql::DatabaseOptions options = TRY(wallet_database(config));
   options.create_if_missing = false;
   const auto database = TRY(sql::Database::open(std::move(options)));
@@ -71,7 +71,7 @@ api::Status Node::status() const {
   const auto tip = chain_->tip();
   if (tip) s.tip = tip_status(network_, *tip);
   if (follower_) {
-    const FollowStatus follow = follower_->status();
+    const follow::FollowStatus follow = follower_->status();
     s.source_state = to_string(follow.state);
     s.source_problem = follow.problem;
     s.source_tip_number = follow.source_number;
@@ -79,7 +79,7 @@ api::Status Node::status() const {
     s.totals.rollbacks = follow.rollbacks;
     std::optional<std::uint64_t> have;
     if (tip) have = tip->number.value;
-    s.behind = blocks_behind(follow.source_number, have);
+    s.behind = follow::blocks_behind(follow.source_number, have);
   }
   const std::uint64_t height = chain_->position().height();
   for (const bus::ConsumerInfo& info : consumers) {

@@ -2,10 +2,11 @@
 
 #include "app/database_setup.h"
 #include "base/file.h"
+#include "utxo/settings.h"
 
 namespace coffer::app {
 
-Result<StoredChain> open_stored_chain(const Config& config, kv::Database& db) {
+Result<StoredChain> open_stored_chain(const config::Config& config, kv::Database& db) {
   const auto identity = TRY(stored_identity(db));
   if (!identity)
     return fail(Code::kNotFound, "no block in {} yet; start coffer once", config.data_dir);
@@ -17,8 +18,8 @@ Result<StoredChain> open_stored_chain(const Config& config, kv::Database& db) {
   return stored;
 }
 
-Result<UtxoReader> UtxoReader::open(const Config& config) {
-  if (!config.utxo.enabled)
+Result<UtxoReader> UtxoReader::open(const config::Config& config) {
+  if (!config.of<utxo::Settings>().enabled)
     return fail(Code::kUnavailable, "the UTXO state is off: utxo.enabled is false in the settings");
   if (!TRY(file_exists(std::filesystem::path(config.data_dir) / "db")))
     return fail(Code::kNotFound,

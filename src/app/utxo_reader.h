@@ -1,8 +1,8 @@
 // The UTXO state of a data directory for somebody who only looks, also beside a running daemon.
 #pragma once
 
-#include "app/config.h"
 #include "chainstate/chain_state.h"
+#include "config/config.h"
 #include "utxo/store.h"
 
 namespace coffer::app {
@@ -15,7 +15,7 @@ struct UtxoReader {
   std::unique_ptr<utxo::UtxoState> state;
 
   // Errors: kNotFound and kUnavailable with the next step; kCorrupt.
-  static Result<UtxoReader> open(const Config& config);
+  static Result<UtxoReader> open(const config::Config& config);
 };
 
 // The chain of a database that is open; its own word counts, not the settings'.
@@ -24,6 +24,6 @@ struct StoredChain {
   std::unique_ptr<chainstate::ChainState> chain;
 };
 // Errors: kNotFound if there is nothing yet; kCorrupt, kUnavailable.
-Result<StoredChain> open_stored_chain(const Config& config, kv::Database& db);
+Result<StoredChain> open_stored_chain(const config::Config& config, kv::Database& db);
 
 }  // namespace coffer::app

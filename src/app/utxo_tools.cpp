@@ -20,17 +20,18 @@ namespace fs = std::filesystem;
 using cli::with_thousands;
 
 // The settings that the data were made with, whatever the configuration says now.
-Result<Config> settings_of_the_data(const Config& config) {
+Result<config::Config> settings_of_the_data(const config::Config& config) {
   const UtxoReader reader = TRY(UtxoReader::open(config));
   const kv::Column meta = TRY(reader.db->column("utxo_meta"));
   const auto shape = TRY(utxo::read_shape(*reader.db, meta));
   if (!shape) return fail(Code::kNotFound, "no UTXO state in {} yet", config.data_dir);
-  Config actual = config;
-  actual.utxo.store = utxo::to_string(shape->store);
-  actual.utxo.indexing_strategy.clear();
-  actual.utxo.index.address_hash = shape->index_address;
-  actual.utxo.index.payment_credential = shape->index_credential;
-  actual.utxo.self_contained_delta = shape->self_contained_delta;
+  config::Config actual = config;
+  utxo::Settings& settings = actual.edit<utxo::Settings>();
+  settings.store = utxo::to_string(shape->store);
+  settings.indexing_strategy.clear();
+  settings.index.address_hash = shape->index_address;
+  settings.index.payment_credential = shape->index_credential;
+  settings.self_contained_delta = shape->self_contained_delta;
   return actual;
 }
 
@@ -72,7 +73,7 @@ Result<> copy_database(const fs::path& from, const fs::path& to) {
 
 // Where the UTXO state of a data directory stands; by that it can be read.
 Result<utxo::Stats> stats_of(const Context& context, const fs::path& directory) {
-  Config there = context.config;
+  config::Config there = context.config;
   there.data_dir = directory.string();
   const UtxoReader reader = TRY(UtxoReader::open(there));
   return reader.state->stats();
@@ -135,12 +136,12 @@ Result<> run_utxo_verify(const Context& context) {
 }
 
 Result<> run_utxo_rollback(const Context& context, std::uint64_t block) {
-  const Config config = TRY(settings_of_the_data(context.config));
+  const config::Config config = TRY(settings_of_the_data(context.config));
   kv::DatabaseOptions database = TRY(database_options(config, false));
   database.create_if_missing = false;
   auto db = TRY(kv::Database::open(std::move(database)));
   const StoredChain stored = TRY(open_stored_chain(config, *db));
-  const utxo::Options options = TRY(utxo_options(config.utxo));
+  const utxo::Options options = TRY(utxo::options_of(config.of<utxo::Settings>()));
   auto store = TRY(utxo::Store::open(*db, stored.network, options, {}));
   const bus::Position from = store->position();
   const auto target = TRY(rollback_target(*stored.chain, from, block));
@@ -166,7 +167,7 @@ Result<> run_utxo_rollback(const Context& context, std::uint64_t block) {
 namespace {
 
 // By the daemon of this directory, if there is one; false if there is none.
-Result<bool> snapshot_by_daemon(const Config& config, const fs::path& directory) {
+Result<bool> snapshot_by_daemon(const config::Config& config, const fs::path& directory) {
   http::JsonWriter body;
   body.begin_object().field("directory", directory.string()).end_object();
   const auto answer = TRY(ask_daemon(config, {.method = http::Method::kPost,
@@ -189,8 +190,8 @@ Result<> run_utxo_snapshot(const Context& context, const std::string& directory)
   TRY(stats_of(context, context.config.data_dir));
   const fs::path to = fs::absolute(directory);
   if (!TRY(snapshot_by_daemon(context.config, to))) {
-    Config config = context.config;
-    config.utxo.enabled = false;  // a checkpoint has all columns, and makes none
+    config::Config config = context.config;
+    config.edit<utxo::Settings>().enabled = false;  // a checkpoint has all columns, and makes none
     kv::DatabaseOptions database = TRY(database_options(config, false));
     database.create_if_missing = false;
     auto db = TRY(kv::Database::open(std::move(database)));

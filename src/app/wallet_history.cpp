@@ -15,6 +15,7 @@
 #include "http/url.h"
 #include "sql/backup.h"
 #include "wallet/history_import.h"
+#include "wallet/settings.h"
 
 namespace coffer::app {
 namespace {
@@ -76,7 +77,7 @@ Result<fs::path> free_backup_name(const fs::path& directory) {
 // holds no secret.
 std::string way_back(const Context& context, const fs::path& backup,
                      const chain::Network& network) {
-  const std::string& database = context.config.wallet.database;
+  const std::string& database = context.config.of<wallet::Settings>().database;
   return fmt::format("{} db restore {} --replace --data {}{} --network {}", context.program,
                      shell_word(backup.string()), shell_word(context.config.data_dir),
                      database.empty() ? "" : " --wallet-database " + shell_word(database),

@@ -13,7 +13,7 @@ constexpr std::chrono::seconds kEvery{30};  // look for expired leases and unfin
 
 }  // namespace
 
-Result<std::unique_ptr<WalletNode>> WalletNode::open(const Config& config,
+Result<std::unique_ptr<WalletNode>> WalletNode::open(const config::Config& config,
                                                      const chain::Network& network,
                                                      const chainstate::ChainState& chain) {
   std::unique_ptr<WalletNode> node(new WalletNode(network, chain));

@@ -6,8 +6,8 @@
 #include <mutex>
 #include <thread>
 
-#include "app/config.h"
 #include "app/rescan.h"
+#include "config/config.h"
 
 namespace coffer::app {
 
@@ -15,7 +15,7 @@ class WalletNode {
  public:
   // Errors: those of sql::Database::open and
   // wallet::Store::open.
-  static Result<std::unique_ptr<WalletNode>> open(const Config& config,
+  static Result<std::unique_ptr<WalletNode>> open(const config::Config& config,
                                                   const chain::Network& network,
                                                   const chainstate::ChainState& chain);
   ~WalletNode();

@@ -4,7 +4,7 @@
 #include "base/file.h"
 
 namespace coffer::app {
-Result<WalletSession> WalletSession::open(const Config& config, bool create) {
+Result<WalletSession> WalletSession::open(const config::Config& config, bool create) {
   WalletDatabase wanted = TRY(find_wallet_database(config));
   sql::DatabaseOptions options = wanted.options;
   options.create_if_missing = create;

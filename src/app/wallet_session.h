@@ -1,7 +1,7 @@
 // The wallets for a command: the SQL database is opened directly, beside whoever else uses it.
 #pragma once
 
-#include "app/config.h"
+#include "config/config.h"
 #include "wallet/store.h"
 
 namespace coffer::app {
@@ -15,7 +15,7 @@ struct WalletSession {
   // The network is that of the data directory, or else of the database, or else of the settings.
   // Only with `create` a database that is not there is made. Errors: kNotFound and kUnavailable
   // with the next step; kConflict if the settings name another network; those of Store::open.
-  static Result<WalletSession> open(const Config& config, bool create = false);
+  static Result<WalletSession> open(const config::Config& config, bool create = false);
 
   // Errors: kNotFound with the next step.
   Result<wallet::WalletId> find(const std::string& name) const;

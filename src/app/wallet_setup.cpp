@@ -11,27 +11,28 @@ namespace fs = std::filesystem;
 
 }  // namespace
 
-bool has_wallet(const Config& config) {
-  return config.wallet.enabled && config.chain == "bitcoin";
+bool has_wallet(const config::Config& config) {
+  return config.of<wallet::Settings>().enabled && config.chain == "bitcoin";
 }
 
-Result<sql::DatabaseOptions> wallet_database(const Config& config) {
-  if (!config.wallet.enabled)
+Result<sql::DatabaseOptions> wallet_database(const config::Config& config) {
+  if (!config.of<wallet::Settings>().enabled)
     return fail(Code::kUnavailable, "the wallet is off: wallet.enabled is false in the settings");
   if (!has_wallet(config))
     return fail(Code::kUnavailable, "there is no wallet on {}: it works on bitcoin only",
                 config.chain);
   sql::DatabaseOptions options;
-  options.location = config.wallet.database.empty()
+  options.location = config.of<wallet::Settings>().database.empty()
                          ? "sqlite:" + (fs::path(config.data_dir) / "wallet.db").string()
-                         : config.wallet.database;
-  options.max_connections = config.wallet.max_connections;
+                         : config.of<wallet::Settings>().database;
+  options.max_connections = config.of<wallet::Settings>().max_connections;
   return options;
 }
 
-wallet::StoreOptions wallet_store_options(const Config& config, const chain::Network& network) {
+wallet::StoreOptions wallet_store_options(const config::Config& config,
+                                          const chain::Network& network) {
   wallet::StoreOptions options;
-  options.gap_limit = static_cast<std::uint32_t>(config.wallet.gap_limit);
+  options.gap_limit = static_cast<std::uint32_t>(config.of<wallet::Settings>().gap_limit);
   options.prune_window =
       std::max({options.prune_window, network.rollback_window,
                 config.chainstate.rollback_window.value_or(network.rollback_window)});
@@ -41,20 +42,21 @@ wallet::StoreOptions wallet_store_options(const Config& config, const chain::Net
 namespace {
 
 // What the data directory says of itself; nothing if it holds nothing.
-Result<std::optional<chainstate::Identity>> data_identity(const Config& config) {
+Result<std::optional<chainstate::Identity>> data_identity(const config::Config& config) {
   if (!TRY(file_exists(fs::path(config.data_dir) / "db"))) return std::nullopt;
   kv::DatabaseOptions options = TRY(database_options(config, true));
   const auto db = TRY(kv::Database::open(std::move(options)));
   return stored_identity(*db);
 }
 
-Result<Config> settle(const Config& config, const std::optional<chainstate::Identity>& found) {
+Result<config::Config> settle(const config::Config& config,
+                              const std::optional<chainstate::Identity>& found) {
   if (!found) return config;
   if ((config.is_given("chain") && config.chain != found->chain) ||
       (config.is_given("network") && config.network != found->network))
     return fail(Code::kConflict, "{} holds {} {}, not {} {}; choose another --data",
                 config.data_dir, found->chain, found->network, config.chain, config.network);
-  Config settled = config;
+  config::Config settled = config;
   settled.chain = found->chain;
   settled.network = found->network;
   settled.given.insert({"chain", "network"});
@@ -63,12 +65,12 @@ Result<Config> settle(const Config& config, const std::optional<chainstate::Iden
 
 }  // namespace
 
-Result<Config> settled_config(const Config& config) {
+Result<config::Config> settled_config(const config::Config& config) {
   const auto found = TRY(data_identity(config));
   return settle(config, found);
 }
 
-Result<WalletDatabase> find_wallet_database(const Config& config) {
+Result<WalletDatabase> find_wallet_database(const config::Config& config) {
   WalletDatabase wallet;
   const auto found = TRY(data_identity(config));
   wallet.config = TRY(settle(config, found));
@@ -86,7 +88,7 @@ Result<std::optional<Hash256>> block_at(const chainstate::ChainState& chain, std
 }
 
 std::function<Result<std::optional<Hash256>>(std::uint64_t)> stored_blocks(
-    const Config& config, const chain::Network& network) {
+    const config::Config& config, const chain::Network& network) {
   struct Opened {
     std::unique_ptr<kv::Database> db;
     StoredChain stored;
@@ -107,7 +109,7 @@ std::function<Result<std::optional<Hash256>>(std::uint64_t)> stored_blocks(
       };
 }
 
-Result<> check_wallet_network(const Config& config) {
+Result<> check_wallet_network(const config::Config& config) {
   const chain::Network network = TRY(chain::find_network(config.chain, config.network));
   sql::DatabaseOptions options = TRY(wallet_database(config));
   options.create_if_missing = false;

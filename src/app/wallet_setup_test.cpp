@@ -1,5 +1,7 @@
 #include "app/wallet_setup.h"
 
+#include "app/command.h"
+
 #include <gtest/gtest.h>
 
 #include "app/database_setup.h"
@@ -9,26 +11,27 @@ namespace coffer::app {
 namespace {
 
 TEST(WalletSetup, Settings) {
-  const auto defaults = load_config({});
+  declare_settings();
+  const auto defaults = config::load_config({});
   ASSERT_TRUE(defaults) << defaults.error().message;
-  EXPECT_TRUE(defaults->wallet.enabled);
-  EXPECT_EQ(defaults->wallet.database, "");
-  EXPECT_EQ(defaults->wallet.max_connections, 8u);
-  EXPECT_EQ(defaults->wallet.gap_limit, 20u);
+  EXPECT_TRUE(defaults->of<wallet::Settings>().enabled);
+  EXPECT_EQ(defaults->of<wallet::Settings>().database, "");
+  EXPECT_EQ(defaults->of<wallet::Settings>().max_connections, 8u);
+  EXPECT_EQ(defaults->of<wallet::Settings>().gap_limit, 20u);
 
-  const auto config =
-      load_config({"",
-                   {"COFFER_WALLET_DATABASE=postgres://me@db/w", "COFFER_WALLET_ENABLED=false"},
-                   {{"wallet.gapLimit", "100000"}, {"wallet.maxConnections", "3"}}});
+  const auto config = config::load_config(
+      {"",
+       {"COFFER_WALLET_DATABASE=postgres://me@db/w", "COFFER_WALLET_ENABLED=false"},
+       {{"wallet.gapLimit", "100000"}, {"wallet.maxConnections", "3"}}});
   ASSERT_TRUE(config) << config.error().message;
-  EXPECT_FALSE(config->wallet.enabled);
-  EXPECT_EQ(config->wallet.database, "postgres://me@db/w");
-  EXPECT_EQ(config->wallet.max_connections, 3u);
-  EXPECT_EQ(config->wallet.gap_limit, 100'000u);
-  EXPECT_TRUE(load_config({"", {}, {{"wallet.database", ""}}}));
+  EXPECT_FALSE(config->of<wallet::Settings>().enabled);
+  EXPECT_EQ(config->of<wallet::Settings>().database, "postgres://me@db/w");
+  EXPECT_EQ(config->of<wallet::Settings>().max_connections, 3u);
+  EXPECT_EQ(config->of<wallet::Settings>().gap_limit, 100'000u);
+  EXPECT_TRUE(config::load_config({"", {}, {{"wallet.database", ""}}}));
 
-  const auto error = [](FlagValue flag) {
-    const auto refused = load_config({"", {}, {std::move(flag)}});
+  const auto error = [](config::FlagValue flag) {
+    const auto refused = config::load_config({"", {}, {std::move(flag)}});
     return refused ? "no error" : refused.error().message;
   };
   EXPECT_EQ(
@@ -43,26 +46,26 @@ TEST(WalletSetup, Settings) {
 }
 
 TEST(WalletSetup, TheDatabaseIsInTheDataDirectoryUnlessTheSettingsSayOtherwise) {
-  Config config;
+  config::Config config;
   config.data_dir = "some/where";
   const auto file = wallet_database(config).value();
   EXPECT_EQ(file.location, "sqlite:some/where/wallet.db");
   EXPECT_EQ(file.max_connections, 8u);
-  config.wallet.database = "postgres://me:secret@db/w";
-  config.wallet.max_connections = 3;
+  config.edit<wallet::Settings>().database = "postgres://me:secret@db/w";
+  config.edit<wallet::Settings>().max_connections = 3;
   const auto server = wallet_database(config).value();
   EXPECT_EQ(server.location, "postgres://me:secret@db/w");
   EXPECT_EQ(server.max_connections, 3u);
 }
 
 TEST(WalletSetup, ThereIsAWalletOnBitcoinAndWhenItIsOn) {
-  Config config;
+  config::Config config;
   EXPECT_TRUE(has_wallet(config));
   config.chain = "cardano";
   EXPECT_FALSE(has_wallet(config));
   EXPECT_NE(wallet_database(config).error().message.find("bitcoin only"), std::string::npos);
   config.chain = "bitcoin";
-  config.wallet.enabled = false;
+  config.edit<wallet::Settings>().enabled = false;
   EXPECT_FALSE(has_wallet(config));
   EXPECT_NE(wallet_database(config).error().message.find("wallet.enabled"), std::string::npos);
   EXPECT_EQ(wallet_database(config).error().code, Code::kUnavailable);
@@ -70,7 +73,7 @@ TEST(WalletSetup, ThereIsAWalletOnBitcoinAndWhenItIsOn) {
 
 TEST(WalletSetup, NothingIsPrunedThatAReorgMayNeed) {  // X1
   const auto bitcoin = chain::find_network("bitcoin", "mainnet").value();
-  Config config;
+  config::Config config;
   EXPECT_EQ(wallet_store_options(config, bitcoin).prune_window, 288u);
   config.chainstate.rollback_window = 2'000;
   EXPECT_EQ(wallet_store_options(config, bitcoin).prune_window, 2'000u);
@@ -89,7 +92,7 @@ TEST(WalletSetup, TheDataBelongToTheNetwork) {  // E5
 
 TEST(WalletSetup, WhatTheDataDirectoryHoldsNeedNotBeSaidAgain) {
   const TempDir dir;
-  Config config;
+  config::Config config;
   config.data_dir = dir.path().string();
   EXPECT_EQ(settled_config(config).value().network, "devnet");  // nothing there yet
   EXPECT_FALSE(settled_config(config).value().is_given("network"));
@@ -105,7 +108,8 @@ TEST(WalletSetup, WhatTheDataDirectoryHoldsNeedNotBeSaidAgain) {
   EXPECT_TRUE(settled_config(config).value().is_given("network"));
   const auto with = [&](const std::string& network) {
     return settled_config(
-        load_config({"", {}, {{"data_dir", config.data_dir}, {"network", network}}}).value());
+        config::load_config({"", {}, {{"data_dir", config.data_dir}, {"network", network}}})
+            .value());
   };
   EXPECT_EQ(with("signet").value().network, "signet");
   for (const std::string network : {"mainnet", "devnet"}) {  // the default too, if it was said

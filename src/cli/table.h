@@ -8,15 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/printable.h"
+
 namespace coffer::cli {
 
-// Columns that the text takes on a terminal: 2 for wide East Asian characters, 0 for combining
-// marks. Thread-safe; linear in the text.
-std::size_t display_width(std::string_view utf8);
-
-// The same text with control characters, invisible direction marks and invalid bytes replaced by
-// U+FFFD, so that it can neither move the cursor nor forge a line. Thread-safe.
-std::string printable(std::string_view text);
+using coffer::display_width;
+using coffer::printable;
 
 std::string with_thousands(std::uint64_t value);  // 1,234,567
 // "1 coin", "2,000 coins"; `many` where it is not `one` with an s.

@@ -6,8 +6,8 @@
 #include <optional>
 #include <thread>
 
-#include "app/follower.h"
 #include "feed/rpc_source.h"
+#include "follow/follower.h"
 #include "support/bitcoin_node.h"
 #include "support/stores_fixture.h"
 
@@ -46,7 +46,7 @@ class NodeFollower {
 
   bus::Bus& bus_;
   feed::RpcSource source_;
-  app::Follower follower_;
+  follow::Follower follower_;
   std::thread thread_;
 };
 

@@ -4,8 +4,8 @@
 
 #include <thread>
 
-#include "app/follower.h"
 #include "base/temp_dir.h"
+#include "follow/follower.h"
 #include "support/emitted.h"
 #include "support/stores_fixture.h"
 
@@ -117,7 +117,8 @@ class FollowRemote : public testing::TestWithParam<Family> {
       return remote.position().height() == blocks.size() ||
              bus.consumers()[1].state == bus::ConsumerState::kHalted;
     };
-    Follower follower(source, network_, *stores.chain, bus, {.retry = {.first_pause_ms = 1}});
+    follow::Follower follower(source, network_, *stores.chain, bus,
+                              {.retry = {.first_pause_ms = 1}});
     const Result<> done = follower.run();
     ASSERT_TRUE(done) << done.error().message;
     ASSERT_TRUE(bus.drain());

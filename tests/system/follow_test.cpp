@@ -1,5 +1,5 @@
 // The whole flow in one process: source, chain state, bus, consumers; reorgs, replays, stragglers.
-#include "app/follower.h"
+#include "follow/follower.h"
 
 #include <gtest/gtest.h>
 
@@ -61,7 +61,8 @@ class Follow : public testing::TestWithParam<Family> {
     bus.add(*stores.events);
     bus.add(*stores.utxo);
     bus.start();
-    Follower follower(source, network_, *stores.chain, bus, {.retry = {.first_pause_ms = 1}});
+    follow::Follower follower(source, network_, *stores.chain, bus,
+                              {.retry = {.first_pause_ms = 1}});
     Result<> done = follower.run();
     infos_ = bus.consumers();
     if (done) {
@@ -221,7 +222,7 @@ TEST(FollowOrigin, ARollbackToOriginIsLoggedWithoutAHeight) {
   bus.start();
   ListSource source(joined(fork.left, fork.right));
   testing::internal::CaptureStderr();
-  const Result<> done = Follower(source, network, *stores.chain, bus).run();
+  const Result<> done = follow::Follower(source, network, *stores.chain, bus).run();
   const std::string logged = testing::internal::GetCapturedStderr();
   bus.stop();
   ASSERT_TRUE(done) << done.error().message;

@@ -13,39 +13,13 @@
 #include <string>
 #include <vector>
 
+#include "system/include_rules.h"
+
 namespace coffer {
 namespace {
 
-namespace fs = std::filesystem;
-using Names = std::set<std::string>;
-
 constexpr std::size_t kMaxLines = 400;  // the aim is 300
 constexpr std::size_t kMaxColumns = 100;
-
-// What each directory under src/ may include besides itself; what those may include is allowed as
-// well.
-const std::map<std::string, Names> kMayInclude = {
-    {"base", {}},
-    {"crypto", {"base"}},
-    {"codec", {"crypto"}},
-    {"mmr", {"crypto"}},
-    {"chain", {"codec"}},
-    {"retention", {"chain"}},
-    {"kv", {"base"}},
-    {"sql", {"base"}},
-    {"http", {"base"}},
-    {"bus", {"chain"}},
-    {"chainstate", {"chain", "kv", "bus"}},
-    {"feed", {"chain", "bus", "http"}},
-    {"utxo", {"chain", "mmr", "kv", "bus", "retention"}},
-    {"txstore", {"chain", "kv", "sql", "bus", "retention"}},
-    {"wallet", {"chain", "sql", "bus", "retention"}},
-    {"token", {"sql", "mmr"}},
-    {"api", {"http", "chainstate", "feed", "utxo", "txstore", "wallet", "token"}},
-    {"cli", {"api", "http", "chainstate", "feed", "utxo", "txstore", "wallet", "token"}},
-    {"app", {"api", "cli"}},
-};
-const Names kModules = {"utxo", "txstore", "wallet", "token"};
 
 // Libraries that stay behind one directory.
 struct Confined {
@@ -101,18 +75,6 @@ void each_line(const SourceFile& file,
   for (std::size_t i = 0; i < file.lines.size(); ++i) visit(file.lines[i], i + 1);
 }
 
-Names reachable_from(const std::string& directory) {
-  Names all = {directory};
-  std::vector<std::string> open = {directory};
-  while (!open.empty()) {
-    const std::string next = open.back();
-    open.pop_back();
-    for (const auto& other : kMayInclude.at(next))
-      if (all.insert(other).second) open.push_back(other);
-  }
-  return all;
-}
-
 // The file named by an #include line, or nothing.
 std::string included(const std::string& line, char open, char close) {
   const auto hash = line.find_first_not_of(' ');
@@ -126,16 +88,18 @@ std::string included(const std::string& line, char open, char close) {
 
 void check_project_include(const SourceFile& file, std::size_t line, const std::string& target,
                            Findings& findings) {
-  const std::string from = file.directory();
-  const std::string to = target.substr(0, target.find('/'));
-  if (from.empty() && !kMayInclude.contains(to)) return;  // a neighbour in tests/, fuzz/ or bench/
-  if (target.find('/') == std::string::npos || !kMayInclude.contains(to)) {
+  const std::string from =
+      file.directory().empty() ? "" : library_of(file.path.substr(std::string("src/").size()));
+  const std::string to = library_of(target);
+  if (from.empty() && !may_include().contains(to))
+    return;  // a neighbour in tests/, fuzz/ or bench/
+  if (target.find('/') == std::string::npos || !may_include().contains(to)) {
     findings.add(file, line, "\"" + target + "\" is not rooted at src/");
     return;
   }
   if (is_for_tests(target) && !is_for_tests(file.path))
     findings.add(file, line, "\"" + target + "\" is for tests only");
-  if (from.empty() || !kMayInclude.contains(from))
+  if (from.empty() || !may_include().contains(from))
     return;  // tests/, examples/, fuzz/ see everything
   if (!reachable_from(from).contains(to)) findings.add(file, line, from + " may not include " + to);
 }
@@ -195,16 +159,13 @@ void check_machine_paths(const SourceFile& file, Findings& findings) {
 // The libraries that a CMakeLists.txt under src/ links must follow the same directions.
 void check_cmake_deps(const SourceFile& file, Findings& findings) {
   const std::string from = file.directory();
-  if (file.name() != "CMakeLists.txt" || !kMayInclude.contains(from)) return;
+  if (file.name() != "CMakeLists.txt" || !may_include().contains(from)) return;
   each_line(file, [&](const std::string& line, std::size_t number) {
     const auto at = line.find(" DEPS ");
     if (!line.starts_with("coffer_module(") || at == std::string::npos) return;
-    std::istringstream words(line.substr(at + 6));
-    for (std::string word; words >> word && word != "LINK";) {
-      const std::string to = word.substr(0, word.find(')'));
-      if (!to.empty() && !reachable_from(from).contains(to))
+    for (const std::string& to : stated_deps(line))
+      if (!reachable_from(from).contains(to))
         findings.add(file, number, from + " may not link " + to);
-    }
   });
 }
 
@@ -285,17 +246,22 @@ TEST(Layout, HeadersHaveAPurposeAndAGuard) {
 TEST(Layout, EveryDirectoryIsInTheDesign) {
   for (const auto& entry : fs::directory_iterator("src")) {
     const std::string name = entry.path().filename().string();
-    EXPECT_TRUE(!entry.is_directory() || kMayInclude.contains(name)) << name;
+    EXPECT_TRUE(!entry.is_directory() || may_include().contains(name)) << name;
   }
 }
 
-TEST(LayoutRules, TheFourModulesNeverSeeEachOther) {
-  for (const auto& from : kModules)
-    for (const auto& to : kModules) EXPECT_EQ(from == to, reachable_from(from).contains(to));
+TEST(LayoutRules, EnginesNeverSeeEachOtherOrAFace) {
+  const Names all = engines();
+  EXPECT_TRUE(all.contains("utxo") && all.contains("wallet"));
+  for (const auto& from : all)
+    for (const auto& to : reachable_from(from)) {
+      EXPECT_TRUE(from == to || !all.contains(to)) << from << " sees " << to;
+      EXPECT_FALSE(to.ends_with("_faces") || to == "api" || to == "cli" || to == "app") << from;
+    }
 }
 
 TEST(LayoutRules, HaveNoCycles) {
-  for (const auto& [from, direct] : kMayInclude)
+  for (const auto& [from, direct] : may_include())
     for (const auto& to : direct) EXPECT_FALSE(reachable_from(to).contains(from)) << from << to;
 }
 
@@ -315,6 +281,9 @@ TEST(LayoutChecker, ObjectsToBadIncludes) {
   EXPECT_EQ(of("src/crypto/a.cpp", "#include \"chain/block.h\""),
             "src/crypto/a.cpp:2: crypto may not include chain\n");
   EXPECT_NE(of("src/utxo/a_test.cpp", "#include \"wallet/x.h\""), "");
+  EXPECT_NE(of("src/utxo/store.cpp", "#include \"utxo/settings.h\""), "");
+  EXPECT_NE(of("src/utxo/store.cpp", "#include \"config/config.h\""), "");
+  EXPECT_EQ(of("src/utxo/settings.cpp", "#include \"config/config.h\""), "");
   EXPECT_NE(of("src/api/a.h", "#  include <boost/beast/http.hpp>"), "");
   EXPECT_NE(of("tests/a.cpp", "#include <rocksdb/db.h>"), "");
   EXPECT_NE(of("src/wallet/a.cpp", "#include <libpq-fe.h>"), "");

@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "app/follower.h"
 #include "base/temp_dir.h"
 #include "base/test_data.h"
 #include "feed/immutable_source.h"
 #include "feed/n2c_source.h"
+#include "follow/follower.h"
 #include "support/process.h"
 #include "support/stores_fixture.h"
 
@@ -52,18 +52,19 @@ struct Followed {
 };
 
 // Until the source ends or `on_block`, called with the follower and the tip, stops it.
-Followed follow(feed::Source& source, const chain::Network& network,
-                const std::function<void(Follower&, const chainstate::HeaderInfo&)>& on_block) {
+Followed follow(
+    feed::Source& source, const chain::Network& network,
+    const std::function<void(follow::Follower&, const chainstate::HeaderInfo&)>& on_block) {
   TempDir dir;
   test::Stores stores(dir.path(), network, network.rollback_window);
   bus::Bus bus;
   bus.add(*stores.totals);
   bus.add(*stores.events);
   bus.start();
-  Follower* running = nullptr;
-  Follower follower(source, network, *stores.chain, bus,
-                    {.retry = {.first_pause_ms = 10},
-                     .on_connected = [&](const auto& tip) { on_block(*running, tip); }});
+  follow::Follower* running = nullptr;
+  follow::Follower follower(source, network, *stores.chain, bus,
+                            {.retry = {.first_pause_ms = 10},
+                             .on_connected = [&](const auto& tip) { on_block(*running, tip); }});
   running = &follower;
   const Result<> done = follower.run();
   EXPECT_TRUE(done) << done.error().message;
@@ -89,7 +90,7 @@ TEST(N2c, TheWirePeerIsFollowedThroughRollBacksAndItsDeath) {
     std::filesystem::copy_file(all.path() / name, two.path() / name);
   const chain::Network network = chain::find_network("cardano", "preview").value();
   feed::ImmutableSource immutable({.directory = two.path(), .network = network});
-  const Followed expected = follow(immutable, network, [](Follower&, const auto&) {});
+  const Followed expected = follow(immutable, network, [](follow::Follower&, const auto&) {});
   ASSERT_EQ(expected.blocks, kBlocks);
 
   for (const int pipeline : {1, 32}) {
@@ -109,7 +110,7 @@ TEST(N2c, TheWirePeerIsFollowedThroughRollBacksAndItsDeath) {
                         system_clock());
     Counted source(n2c);
     bool died = false;
-    const auto on_block = [&](Follower& follower, const chainstate::HeaderInfo& tip) {
+    const auto on_block = [&](follow::Follower& follower, const chainstate::HeaderInfo& tip) {
       if (tip.number.value + 1 == kBlocks) follower.stop();
       if (tip.number.value != kDiesAfter || died) return;
       died = true;

@@ -6,7 +6,7 @@
 #include <limits>
 #include <optional>
 
-namespace coffer::app {
+namespace coffer::follow {
 
 // Blocks between the source's newest block and ours, which may be none; 0 if the source does not
 // know its own. Numbers count from 0, so without a block it is one more than the source's number.
@@ -24,4 +24,4 @@ constexpr bool is_below_window(std::optional<std::uint64_t> source_number, std::
   return blocks_behind(source_number, number) > window;
 }
 
-}  // namespace coffer::app
+}  // namespace coffer::follow

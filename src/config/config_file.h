@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 
-namespace coffer::app {
+namespace coffer::config {
 
 // A value as it was found: text, number, switch, list of texts, or something that no key takes.
 struct OtherValue {
@@ -29,4 +29,4 @@ struct FileEntry {
 // a secret); kNotFound, kUnavailable, kTooLarge.
 Result<std::vector<FileEntry>> read_config_file(const std::filesystem::path& path);
 
-}  // namespace coffer::app
+}  // namespace coffer::config

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace coffer::app {
+namespace coffer::follow {
 
 struct RetryOptions {
   int first_pause_ms = 1'000;  // after a failure; doubles up to the longest
@@ -37,4 +37,4 @@ class Retry {
   std::string told_;
 };
 
-}  // namespace coffer::app
+}  // namespace coffer::follow

@@ -1,8 +1,8 @@
-#include "app/retry.h"
+#include "follow/retry.h"
 
 #include <gtest/gtest.h>
 
-namespace coffer::app {
+namespace coffer::follow {
 namespace {
 
 const Error kAway{Code::kUnavailable, true, "away"};
@@ -59,4 +59,4 @@ TEST(Retry, AnotherProblemIsToldAtOnce) {
 }
 
 }  // namespace
-}  // namespace coffer::app
+}  // namespace coffer::follow

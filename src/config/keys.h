@@ -1,6 +1,6 @@
-// The table of configuration keys. From it come reading the file, the environment and the flags,
-// the help text and the documentation. A new key is a member in config.h and a row in
-// config_keys.cpp.
+// The table of settings. From it come reading the file, the environment and the flags, the help
+// text and the documentation. A setting of the program is a member in config.h and a row in
+// keys.cpp; an engine declares its own.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 #include <variant>
 #include <vector>
 
-#include "app/config.h"
+#include "config/config.h"
 
-namespace coffer::app {
+namespace coffer::config {
 
 // Where a value lives in a Config; which alternative it is gives the type of the key.
 using Slot = std::variant<std::string*, bool*, std::optional<bool>*, std::uint64_t*,
@@ -35,8 +35,14 @@ struct Key {
   std::string_view short_flag = {};   // a second, shorter flag
 };
 
-// All keys in the order of the help text. Lives as long as the process; thread-safe.
+// What several settings must be together. Errors: kUsage naming them.
+using Check = Result<> (*)(const Config&);
+
+// Adds the settings of an engine, once, before anything is read. Not thread-safe.
+void declare(std::span<const Key> keys, Check check = nullptr);
+// Those of the program and of the engines, in the order of the help text. Thread-safe.
 std::span<const Key> config_keys();
+Result<> check_together(const Config& config);
 const Key* find_key(std::string_view name);
 
 // One rule for both: the key is cut into words at dots, underscores and before capitals. The
@@ -60,4 +66,4 @@ std::optional<std::string> nearest(std::string_view wrong, std::span<const std::
 std::string config_help();
 std::string config_markdown();
 
-}  // namespace coffer::app
+}  // namespace coffer::config

@@ -1,10 +1,8 @@
-#include "app/config_keys.h"
+#include "config/keys.h"
 
 #include <charconv>
 
-#include "sql/location.h"
-
-namespace coffer::app {
+namespace coffer::config {
 namespace {
 
 bool is_not_empty(std::string_view text) {
@@ -31,14 +29,10 @@ bool is_source(std::string_view text) {
   return false;
 }
 
-bool is_database(std::string_view text) {
-  return text.empty() || sql::describe_location(text).has_value();
-}
-
 #define SLOT(member) [](Config& config) -> Slot { return &config.member; }
 
-const std::vector<Key>& table() {
-  static const std::vector<Key> keys = {
+std::vector<Key> core_keys() {
+  return {
       {.name = "data_dir",
        .slot = SLOT(data_dir),
        .help = "Where Coffer keeps its data.",
@@ -150,75 +144,6 @@ const std::vector<Key>& table() {
        .min = 1,
        .max = 1'048'576},
 
-      {.name = "utxo.enabled",
-       .slot = SLOT(utxo.enabled),
-       .help = "Keep the UTXO state: what is unspent, by output, address and credential."},
-      {.name = "utxo.store",
-       .slot = SLOT(utxo.store),
-       .help = "classic, or mmr with roots and proofs; what it is stays until 'coffer utxo "
-               "rebuild'.",
-       .choices = {"classic", "mmr"}},
-      {.name = "utxo.pruneDepth",
-       .slot = SLOT(utxo.prune_depth),
-       .help = "Blocks for which a spent output is remembered, at least.",
-       .min = 1,
-       .max = 1'000'000},
-      {.name = "utxo.rollbackWindow",
-       .slot = SLOT(utxo.rollback_window),
-       .help = "Blocks that the UTXO state can undo; at least utxo.pruneDepth.",
-       .min = 1,
-       .max = 1'000'000},
-      {.name = "utxo.pruneBatchSize",
-       .slot = SLOT(utxo.prune_batch_size),
-       .help = "Old records that are cleared away with each block, about.",
-       .min = 1,
-       .max = 1'000'000},
-      {.name = "utxo.index.address_hash",
-       .slot = SLOT(utxo.index.address_hash),
-       .help = "Index by address; without it or a strategy, true. Stays until 'coffer utxo "
-               "rebuild'."},
-      {.name = "utxo.index.payment_credential",
-       .slot = SLOT(utxo.index.payment_credential),
-       .help = "Index by payment credential (Cardano); without it or a strategy, true. Stays "
-               "until 'coffer utxo rebuild'."},
-      {.name = "utxo.indexingStrategy",
-       .slot = SLOT(utxo.indexing_strategy),
-       .help = "Sets both indexes at once; must not contradict them.",
-       .choices = {"address_hash", "payment_credential", "both"}},
-      {.name = "utxo.delta.selfContained",
-       .slot = SLOT(utxo.self_contained_delta),
-       .help = "What undoes a block holds whole outputs, so that spent ones can go after "
-               "utxo.pruneDepth; takes more room."},
-      {.name = "utxo.rollback.beyondWindow",
-       .slot = SLOT(utxo.beyond_window),
-       .help = "A rollback beyond the window: refuse it whole, or undo what can be undone.",
-       .choices = {"refuse", "partial"}},
-      {.name = "utxo.cacheMb",
-       .slot = SLOT(utxo.cache_mb),
-       .help = "Memory for outputs that wait for a commit while catching up.",
-       .min = 16,
-       .max = 1'048'576},
-
-      {.name = "wallet.enabled",
-       .slot = SLOT(wallet.enabled),
-       .help = "Keep wallets: coins, history and leases of imported keys and addresses (Bitcoin)."},
-      {.name = "wallet.database",
-       .slot = SLOT(wallet.database),
-       .help = "Where wallets are kept; without it, wallet.db in the data directory.",
-       .accepts = is_database,
-       .expects = "sqlite:PATH, postgres://USER@HOST/NAME or \"host=… dbname=…\"",
-       .secret = true},
-      {.name = "wallet.maxConnections",
-       .slot = SLOT(wallet.max_connections),
-       .help = "Connections to the wallets' database, at most; with SQLite one more for writing.",
-       .min = 1,
-       .max = 256},
-      {.name = "wallet.gapLimit",
-       .slot = SLOT(wallet.gap_limit),
-       .help = "Addresses watched beyond the last one that was used or given out.",
-       .min = 1,
-       .max = 100'000},
-
       {.name = "devnet.seed",
        .slot = SLOT(devnet.seed),
        .help = "The simulated chain is the same for the same seed."},
@@ -240,21 +165,46 @@ const std::vector<Key>& table() {
        .min = 1,
        .max = 100'000},
   };
-  return keys;
 }
 
 #undef SLOT
 
 }  // namespace
 
+namespace {
+
+struct Declared {
+  std::vector<Key> keys = core_keys();
+  std::vector<Check> checks;
+};
+Declared& declared() {
+  static Declared all;
+  return all;
+}
+
+}  // namespace
+
+void declare(std::span<const Key> keys, Check check) {
+  for (const Key& key : keys) {
+    if (find_key(key.name) != nullptr) return;  // declared before
+    declared().keys.push_back(key);
+  }
+  if (check != nullptr) declared().checks.push_back(check);
+}
+
 std::span<const Key> config_keys() {
-  return table();
+  return declared().keys;
+}
+
+Result<> check_together(const Config& config) {
+  for (const Check check : declared().checks) TRY(check(config));
+  return {};
 }
 
 const Key* find_key(std::string_view name) {
-  for (const Key& key : table())
+  for (const Key& key : declared().keys)
     if (key.name == name) return &key;
   return nullptr;
 }
 
-}  // namespace coffer::app
+}  // namespace coffer::config

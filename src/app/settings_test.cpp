@@ -1,20 +1,22 @@
-#include "app/config.h"
+#include "config/config.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "app/config_keys.h"
+#include "app/command.h"
 #include "app/network_setup.h"
 #include "app/utxo_setup.h"
 #include "base/file.h"
 #include "base/temp_dir.h"
+#include "config/keys.h"
 
 namespace coffer::app {
 namespace {
 
 class ConfigTest : public ::testing::Test {
  protected:
+  ConfigTest() { declare_settings(); }
   // A file in the directory of this test; its path.
   std::string file(const std::string& content, const std::string& name = "my.toml") {
     const auto path = dir_.path() / name;
@@ -22,8 +24,8 @@ class ConfigTest : public ::testing::Test {
     return path.string();
   }
   // The message of the error that these sources give, with this test's directory cut out.
-  std::string error(const ConfigSources& sources) {
-    const auto config = load_config(sources);
+  std::string error(const config::ConfigSources& sources) {
+    const auto config = config::load_config(sources);
     if (config) return "no error";
     EXPECT_EQ(config.error().message.find('\n'), std::string::npos);
     code_ = config.error().code;
@@ -40,7 +42,7 @@ class ConfigTest : public ::testing::Test {
 };
 
 TEST_F(ConfigTest, DefaultsAreWithinTheirOwnBounds) {
-  const auto config = load_config({});
+  const auto config = config::load_config({});
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_EQ(config->http.listen, "127.0.0.1:7117");
   EXPECT_EQ(config->ready.max_behind, 2u);
@@ -48,15 +50,15 @@ TEST_F(ConfigTest, DefaultsAreWithinTheirOwnBounds) {
   EXPECT_EQ(config->chainstate.rollback_window, std::nullopt);
   EXPECT_EQ(config->file, "");
   std::string all;
-  for (const Key& key : config_keys())
-    if (const auto text = default_text(key); !text.empty())
+  for (const config::Key& key : config::config_keys())
+    if (const auto text = config::default_text(key); !text.empty())
       all += fmt::format("{} = {}\n", key.name, text);
-  const auto again = load_config({file(all), {}, {}});
+  const auto again = config::load_config({file(all), {}, {}});
   ASSERT_TRUE(again) << again.error().message;
 }
 
 TEST_F(ConfigTest, ReadsEveryType) {
-  const auto config = load_config({file(R"(
+  const auto config = config::load_config({file(R"(
 data_dir = "elsewhere"
 chain = "cardano"
 network = "preprod"
@@ -72,8 +74,8 @@ cert = "c.pem"
 key = "k.pem"
 [log]
 )"),
-                                   {},
-                                   {}});
+                                           {},
+                                           {}});
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_EQ(config->data_dir, "elsewhere");
   EXPECT_EQ(config->chain, "cardano");
@@ -88,10 +90,11 @@ key = "k.pem"
 }
 
 TEST_F(ConfigTest, VariablesWinOverTheFileAndFlagsOverBoth) {
-  ConfigSources sources{file("[devnet]\nseed = 1\ntxs_per_block = 1\nreorg_every = 1\n"), {}, {}};
+  config::ConfigSources sources{
+      file("[devnet]\nseed = 1\ntxs_per_block = 1\nreorg_every = 1\n"), {}, {}};
   sources.environment = {"PATH=x", "COFFER_DEVNET_TXS_PER_BLOCK=2", "COFFER_DEVNET_REORG_EVERY=2"};
   sources.flags = {{"devnet.reorg_every", "3"}, {"http.behind_proxy", "true"}};
-  const auto config = load_config(sources);
+  const auto config = config::load_config(sources);
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_EQ(config->devnet.seed, 1u);
   EXPECT_EQ(config->devnet.txs_per_block, 2u);
@@ -100,8 +103,8 @@ TEST_F(ConfigTest, VariablesWinOverTheFileAndFlagsOverBoth) {
 }
 
 TEST_F(ConfigTest, VariablesHoldListsAndSwitches) {
-  const auto config =
-      load_config({"", {"COFFER_HTTP_ALLOWED_HOSTS=a, b ,", "COFFER_HTTP_BEHIND_PROXY=1"}, {}});
+  const auto config = config::load_config(
+      {"", {"COFFER_HTTP_ALLOWED_HOSTS=a, b ,", "COFFER_HTTP_BEHIND_PROXY=1"}, {}});
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_EQ(config->http.allowed_hosts, (std::vector<std::string>{"a", "b"}));
   EXPECT_TRUE(config->http.behind_proxy);
@@ -110,16 +113,18 @@ TEST_F(ConfigTest, VariablesHoldListsAndSwitches) {
 TEST_F(ConfigTest, FindsTheFileInTheDataDirectory) {
   file("[events]\nkeep = 5\n", "coffer.toml");
   const std::string data = dir_.path().string();
-  for (const ConfigSources& sources : {ConfigSources{"", {"COFFER_DATA_DIR=" + data}, {}},
-                                       ConfigSources{"", {}, {{"data_dir", data}}}}) {
-    const auto config = load_config(sources);
+  for (const config::ConfigSources& sources :
+       {config::ConfigSources{"", {"COFFER_DATA_DIR=" + data}, {}},
+        config::ConfigSources{"", {}, {{"data_dir", data}}}}) {
+    const auto config = config::load_config(sources);
     ASSERT_TRUE(config) << config.error().message;
     EXPECT_EQ(config->events.keep, 5u);
     EXPECT_EQ(config->data_dir, data);
     EXPECT_EQ(config->file, data + "/coffer.toml");
   }
   // A file named by --config is read instead.
-  const auto other = load_config({file("ready.max_behind = 9"), {"COFFER_DATA_DIR=" + data}, {}});
+  const auto other =
+      config::load_config({file("ready.max_behind = 9"), {"COFFER_DATA_DIR=" + data}, {}});
   ASSERT_TRUE(other) << other.error().message;
   EXPECT_EQ(other->events.keep, 10'000u);
 
@@ -143,11 +148,11 @@ TEST_F(ConfigTest, AnUnknownKeyIsNamedWithTheNearest) {
 }
 
 TEST_F(ConfigTest, VariablesOfTestsAndScriptsAreLeftAlone) {
-  EXPECT_TRUE(
-      load_config({"",
-                   {"COFFER_SHARED=x", "COFFER_REQUIRE_DATA=1", "COFFER_LONG=1", "COFFER_SEED=4",
-                    "COFFER_SEEDS=9", "COFFER_TEST_X=4", "COFFERX=1", "PATH=/bin"},
-                   {}}));
+  EXPECT_TRUE(config::load_config(
+      {"",
+       {"COFFER_SHARED=x", "COFFER_REQUIRE_DATA=1", "COFFER_LONG=1", "COFFER_SEED=4",
+        "COFFER_SEEDS=9", "COFFER_TEST_X=4", "COFFERX=1", "PATH=/bin"},
+       {}}));
 }
 
 TEST_F(ConfigTest, AWrongTypeOrBoundNamesKeyPlaceValueAndExpectation) {
@@ -186,7 +191,7 @@ TEST_F(ConfigTest, AWrongTypeOrBoundNamesKeyPlaceValueAndExpectation) {
 
 TEST_F(ConfigTest, ListenIsAnAddressAndAPort) {
   for (const char* good : {"127.0.0.1:0", "0.0.0.0:65535", "[::1]:7117", "localhost:80"})
-    EXPECT_TRUE(load_config({"", {}, {{"http.listen", good}}})) << good;
+    EXPECT_TRUE(config::load_config({"", {}, {{"http.listen", good}}})) << good;
   for (const char* bad :
        {"", "7117", ":7117", "127.0.0.1", "127.0.0.1:", "a:65536", "::1:80", "a:-1", "a:8 "})
     EXPECT_EQ(
@@ -197,10 +202,10 @@ TEST_F(ConfigTest, ListenIsAnAddressAndAPort) {
 }
 
 TEST_F(ConfigTest, KnowsWhatWasSaidAndWhatIsADefault) {
-  EXPECT_TRUE(load_config({})->given.empty());
-  const auto config = load_config({file("chain = \"bitcoin\"\n[ready]\nmax_behind = 2\n"),
-                                   {"COFFER_UTXO_ENABLED=true"},
-                                   {{"network", "devnet"}}});
+  EXPECT_TRUE(config::load_config({})->given.empty());
+  const auto config = config::load_config({file("chain = \"bitcoin\"\n[ready]\nmax_behind = 2\n"),
+                                           {"COFFER_UTXO_ENABLED=true"},
+                                           {{"network", "devnet"}}});
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_EQ(config->given, (std::set<std::string, std::less<>>{
                                "chain", "network", "ready.max_behind", "utxo.enabled"}));
@@ -214,10 +219,10 @@ TEST_F(ConfigTest, HalfOfTlsIsNone) {
 }
 
 TEST_F(ConfigTest, SettingsOfTheUtxoState) {
-  const auto defaults = load_config({});
+  const auto defaults = config::load_config({});
   ASSERT_TRUE(defaults) << defaults.error().message;
-  EXPECT_TRUE(defaults->utxo.enabled);
-  const auto options = utxo_options(defaults->utxo).value();
+  EXPECT_TRUE(defaults->of<utxo::Settings>().enabled);
+  const auto options = utxo::options_of(defaults->of<utxo::Settings>()).value();
   EXPECT_EQ(options.store, utxo::StoreType::kClassic);
   EXPECT_EQ(options.prune_depth, 2'160u);
   EXPECT_EQ(options.rollback_window, 4'320u);
@@ -227,7 +232,7 @@ TEST_F(ConfigTest, SettingsOfTheUtxoState) {
   EXPECT_EQ(options.beyond_window, utxo::BeyondWindow::kRefuse);
   EXPECT_EQ(options.cache_bytes, 384u << 20);
 
-  const auto config = load_config({file(R"(
+  const auto config = config::load_config({file(R"(
 genesis = "files"
 [utxo]
 enabled = false
@@ -239,12 +244,12 @@ index = { address_hash = false, payment_credential = true }
 delta.selfContained = true
 cacheMb = 16
 )"),
-                                   {"COFFER_UTXO_PRUNE_DEPTH=11"},
-                                   {{"utxo.rollback.beyondWindow", "refuse"}}});
+                                           {"COFFER_UTXO_PRUNE_DEPTH=11"},
+                                           {{"utxo.rollback.beyondWindow", "refuse"}}});
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_EQ(config->genesis, "files");
-  EXPECT_FALSE(config->utxo.enabled);
-  const auto other = utxo_options(config->utxo).value();
+  EXPECT_FALSE(config->of<utxo::Settings>().enabled);
+  const auto other = utxo::options_of(config->of<utxo::Settings>()).value();
   EXPECT_EQ(other.store, utxo::StoreType::kMmr);
   EXPECT_EQ(other.prune_depth, 11u);
   EXPECT_EQ(other.rollback_window, 20u);
@@ -256,9 +261,10 @@ cacheMb = 16
 }
 
 TEST_F(ConfigTest, AnIndexingStrategySetsBothFlagsOrContradictsThem) {  // U12
-  const auto flags = [](std::string strategy, std::vector<FlagValue> more = {}) {
+  const auto flags = [](std::string strategy, std::vector<config::FlagValue> more = {}) {
     more.push_back({"utxo.indexingStrategy", std::move(strategy)});
-    const auto options = utxo_options(load_config({"", {}, more}).value().utxo).value();
+    const auto options =
+        utxo::options_of(config::load_config({"", {}, more})->of<utxo::Settings>()).value();
     return std::pair(options.index_address, options.index_credential);
   };
   EXPECT_EQ(flags("both"), std::pair(true, true));
@@ -292,7 +298,7 @@ TEST_F(ConfigTest, UtxoSettingsThatCannotGoTogether) {  // U1, U2
 
 TEST_F(ConfigTest, GenesisFilesMustBeOfTheNetwork) {
   const auto preview = chain::find_network("cardano", "preview").value();
-  Config config;
+  config::Config config;
   EXPECT_TRUE(genesis_utxos(config, preview).value().empty());
   config.genesis = dir_.path().string();
   config.chain = "cardano";
@@ -342,32 +348,32 @@ TEST_F(ConfigTest, ALongOrUnprintableValueStaysOneShortLine) {
 }
 
 TEST(ConfigKeys, NamesFollowOneRule) {
-  EXPECT_EQ(variable_name("http.tls.cert"), "COFFER_HTTP_TLS_CERT");
-  EXPECT_EQ(variable_name("utxo.pruneDepth"), "COFFER_UTXO_PRUNE_DEPTH");
-  EXPECT_EQ(flag_name("utxo.delta.selfContained"), "--utxo-delta-self-contained");
-  EXPECT_EQ(flag_name("data_dir"), "--data-dir");
+  EXPECT_EQ(config::variable_name("http.tls.cert"), "COFFER_HTTP_TLS_CERT");
+  EXPECT_EQ(config::variable_name("utxo.pruneDepth"), "COFFER_UTXO_PRUNE_DEPTH");
+  EXPECT_EQ(config::flag_name("utxo.delta.selfContained"), "--utxo-delta-self-contained");
+  EXPECT_EQ(config::flag_name("data_dir"), "--data-dir");
 }
 
 TEST(ConfigKeys, NoTwoKeysShareAVariableFlagOrSlot) {
   std::set<std::string> names;
-  std::set<Slot> slots;
-  Config config;
-  for (const Key& key : config_keys()) {
-    EXPECT_TRUE(names.insert(variable_name(key.name)).second) << key.name;
-    EXPECT_TRUE(names.insert(flag_name(key.name)).second) << key.name;
+  std::set<config::Slot> slots;
+  config::Config config;
+  for (const config::Key& key : config::config_keys()) {
+    EXPECT_TRUE(names.insert(config::variable_name(key.name)).second) << key.name;
+    EXPECT_TRUE(names.insert(config::flag_name(key.name)).second) << key.name;
     EXPECT_TRUE(key.short_flag.empty() || names.insert(std::string(key.short_flag)).second);
     EXPECT_TRUE(slots.insert(key.slot(config)).second) << key.name;
     EXPECT_TRUE(key.help.ends_with(".")) << key.name;
-    EXPECT_EQ(find_key(key.name), &key);
+    EXPECT_EQ(config::find_key(key.name), &key);
     // A key cannot also be a section of the file.
-    for (const Key& other : config_keys())
+    for (const config::Key& other : config::config_keys())
       EXPECT_FALSE(other.name.starts_with(std::string(key.name) + ".")) << other.name;
   }
 }
 
 TEST(ConfigKeys, HelpAndDocumentationNameEveryKey) {
-  const std::string help = "\n" + config_help(), markdown = config_markdown();
-  for (const Key& key : config_keys()) {
+  const std::string help = "\n" + config::config_help(), markdown = config::config_markdown();
+  for (const config::Key& key : config::config_keys()) {
     EXPECT_NE(help.find(fmt::format("\n{}", key.name)), std::string::npos);
     EXPECT_NE(markdown.find(fmt::format("| `{}` |", key.name)), std::string::npos);
   }

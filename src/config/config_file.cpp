@@ -1,4 +1,4 @@
-#include "app/config_file.h"
+#include "config/config_file.h"
 
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/limits.h"
 
-namespace coffer::app {
+namespace coffer::config {
 namespace {
 
 constexpr unsigned kMaxDepth = 16;  // no key has as many parts
@@ -64,4 +64,4 @@ Result<std::vector<FileEntry>> read_config_file(const std::filesystem::path& pat
   return entries;
 }
 
-}  // namespace coffer::app
+}  // namespace coffer::config

@@ -8,15 +8,15 @@
 #include <mutex>
 #include <unordered_set>
 
-#include "app/retry.h"
 #include "base/clock.h"
 #include "base/queue.h"
 #include "bus/bus.h"
 #include "chain/decode.h"
 #include "chainstate/chain_state.h"
 #include "feed/source.h"
+#include "follow/retry.h"
 
-namespace coffer::app {
+namespace coffer::follow {
 
 enum class FollowState : std::uint8_t { kConnecting, kSyncing, kFollowing, kStopped, kFailed };
 std::string_view to_string(FollowState state);
@@ -111,4 +111,4 @@ class Follower {
   FollowStatus status_;
 };
 
-}  // namespace coffer::app
+}  // namespace coffer::follow

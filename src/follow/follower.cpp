@@ -1,11 +1,11 @@
-#include "app/follower.h"
+#include "follow/follower.h"
 
 #include <thread>
 
-#include "app/behind.h"
 #include "base/log.h"
+#include "follow/behind.h"
 
-namespace coffer::app {
+namespace coffer::follow {
 namespace {
 
 constexpr std::size_t kMaxMempool = 1'000'000;
@@ -322,4 +322,4 @@ Result<> Follower::run() {
   return {};
 }
 
-}  // namespace coffer::app
+}  // namespace coffer::follow

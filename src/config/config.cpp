@@ -1,4 +1,4 @@
-#include "app/config.h"
+#include "config/config.h"
 
 #include <unistd.h>
 
@@ -7,12 +7,11 @@
 #include <filesystem>
 #include <map>
 
-#include "app/config_file.h"
-#include "app/config_keys.h"
-#include "app/utxo_setup.h"
-#include "cli/table.h"
+#include "base/printable.h"
+#include "config/config_file.h"
+#include "config/keys.h"
 
-namespace coffer::app {
+namespace coffer::config {
 namespace {
 
 constexpr std::string_view kFileName = "coffer.toml";
@@ -29,7 +28,7 @@ std::string shown(const RawValue& value) {
   struct Show {
     std::string operator()(const std::string& text) const {
       constexpr std::size_t kLongest = 60;
-      return fmt::format("\"{}{}\"", cli::printable(text.substr(0, kLongest)),
+      return fmt::format("\"{}{}\"", printable(text.substr(0, kLongest)),
                          text.size() > kLongest ? "…" : "");
     }
     std::string operator()(std::int64_t number) const { return fmt::format("{}", number); }
@@ -132,7 +131,7 @@ RawValue from_text(const Key& key, const std::string& text) {
 std::unexpected<Error> unknown(std::string_view what, std::string_view name,
                                const std::vector<std::string>& known) {
   const auto suggestion = nearest(name, known);
-  return fail(Code::kUsage, "{} {}; {}", what, cli::printable(name),
+  return fail(Code::kUsage, "{} {}; {}", what, printable(name),
               suggestion ? fmt::format("did you mean {}?", *suggestion)
                          : "`coffer settings` lists them all");
 }
@@ -206,13 +205,12 @@ Result<> apply_flags(Config& config, const std::vector<FlagValue>& flags) {
   return {};
 }
 
-// Rules between keys.
-Result<> check_together(const Config& config) {
+// Rules between settings of the program, then those of the engines.
+Result<> check_all(const Config& config) {
   if (config.http.tls.cert.empty() != config.http.tls.key.empty())
     return fail(Code::kUsage, "http.tls.cert and http.tls.key belong together; {} is missing",
                 config.http.tls.cert.empty() ? "http.tls.cert" : "http.tls.key");
-  TRY(utxo_options(config.utxo));
-  return {};
+  return check_together(config);
 }
 
 }  // namespace
@@ -246,8 +244,8 @@ Result<Config> load_config(const ConfigSources& sources) {
     TRY(apply_variables(config, variables));
     TRY(apply_flags(config, sources.flags));
   }
-  TRY(check_together(config));
+  TRY(check_all(config));
   return config;
 }
 
-}  // namespace coffer::app
+}  // namespace coffer::config

@@ -1,18 +1,21 @@
 // The settings of a run: from coffer.toml, then COFFER_… variables, then flags; the later wins.
 // Invariant: a Config that load_config returned holds only values within the bounds of the table in
-// config_keys.cpp, which declares every key once.
+// keys.cpp and those that engines declare.
 #pragma once
 
+#include <any>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <typeindex>
 #include <vector>
 
 #include "base/result.h"
 
-namespace coffer::app {
+namespace coffer::config {
 
 // Members carry the defaults; what they mean is said in the table of keys.
 struct LogConfig {
@@ -63,31 +66,6 @@ struct RocksdbConfig {
   std::uint64_t block_cache_mb = 64;
 };
 
-struct UtxoIndexConfig {
-  std::optional<bool> address_hash;  // nothing: as the strategy says, or else true
-  std::optional<bool> payment_credential;
-};
-
-struct UtxoConfig {
-  bool enabled = true;
-  std::string store = "classic";
-  std::uint64_t prune_depth = 2'160;
-  std::uint64_t rollback_window = 4'320;
-  std::uint64_t prune_batch_size = 500;
-  UtxoIndexConfig index;
-  std::string indexing_strategy;  // empty: the two flags decide
-  bool self_contained_delta = false;
-  std::string beyond_window = "refuse";
-  std::uint64_t cache_mb = 384;
-};
-
-struct WalletConfig {
-  bool enabled = true;
-  std::string database;  // empty: wallet.db in the data directory; may hold a password
-  std::uint64_t max_connections = 8;
-  std::uint64_t gap_limit = 20;
-};
-
 struct Config {
   std::string data_dir = "coffer-data";
   std::string chain = "bitcoin";
@@ -101,14 +79,29 @@ struct Config {
   DevnetConfig devnet;
   EventsConfig events;
   RocksdbConfig rocksdb;
-  UtxoConfig utxo;
-  WalletConfig wallet;
 
   std::string file;  // the file that was read; empty if there was none
   // Keys that somebody set: the others hold defaults, which nobody need have meant.
   std::set<std::string, std::less<>> given;
 
   bool is_given(std::string_view key) const { return given.contains(key); }
+
+  // The settings of an engine, a struct whose members carry the defaults. Thread-safe while nobody
+  // edits.
+  template <typename Settings>
+  const Settings& of() const {
+    static const Settings kDefaults;
+    const auto found = engines_.find(typeid(Settings));
+    return found == engines_.end() ? kDefaults : std::any_cast<const Settings&>(found->second);
+  }
+  template <typename Settings>
+  Settings& edit() {
+    return std::any_cast<Settings&>(
+        engines_.try_emplace(typeid(Settings), Settings{}).first->second);
+  }
+
+ private:
+  std::map<std::type_index, std::any> engines_;
 };
 
 // A flag as the command line had it: the name of its key, and its value as text.
@@ -132,4 +125,4 @@ std::vector<std::string> process_environment();
 // never shown.
 Result<Config> load_config(const ConfigSources& sources);
 
-}  // namespace coffer::app
+}  // namespace coffer::config

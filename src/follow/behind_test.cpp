@@ -1,8 +1,8 @@
-#include "app/behind.h"
+#include "follow/behind.h"
 
 #include <gtest/gtest.h>
 
-namespace coffer::app {
+namespace coffer::follow {
 namespace {
 
 constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
@@ -34,4 +34,4 @@ TEST(Behind, ABlockIsBelowTheWindowWhenMoreBlocksAreUponItThanTheWindowHas) {
 }
 
 }  // namespace
-}  // namespace coffer::app
+}  // namespace coffer::follow

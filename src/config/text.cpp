@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "app/config_keys.h"
+#include "config/keys.h"
 
-namespace coffer::app {
+namespace coffer::config {
 namespace {
 
 std::vector<std::string> words(std::string_view key) {
@@ -134,4 +134,4 @@ std::string config_markdown() {
   return text;
 }
 
-}  // namespace coffer::app
+}  // namespace coffer::config

@@ -1,9 +1,9 @@
-#include "app/retry.h"
+#include "follow/retry.h"
 
 #include <algorithm>
 #include <bit>
 
-namespace coffer::app {
+namespace coffer::follow {
 
 RetryDecision Retry::failed(const Error& error, bool progressed) {
   if (progressed) {
@@ -24,4 +24,4 @@ RetryDecision Retry::failed(const Error& error, bool progressed) {
   return decision;
 }
 
-}  // namespace coffer::app
+}  // namespace coffer::follow

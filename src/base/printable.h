@@ -1,0 +1,17 @@
+// Text from anywhere, for one line of a terminal or a message.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace coffer {
+
+// Columns that the text takes on a terminal: 2 for wide East Asian characters, 0 for combining
+// marks. Thread-safe; linear in the text.
+std::size_t display_width(std::string_view utf8);
+
+// The same text with control characters, invisible direction marks and invalid bytes replaced by
+// U+FFFD, so that it can neither move the cursor nor forge a line. Thread-safe.
+std::string printable(std::string_view text);
+
+}  // namespace coffer
