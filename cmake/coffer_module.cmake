@@ -69,9 +69,10 @@ function(coffer_target target)
   endif()
 endfunction()
 
-# The library coffer_<name> and its test program <name>_test.
+# The library coffer_<name> and its test program <name>_test. SANITIZE names the sanitizers (address, thread) under
+# which ./dev test runs that program as well: address for what reads bytes from outside, thread for what has threads.
 function(coffer_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LINK;SANITIZE" ${ARGN})
   set(sources ${ARG_SOURCES})
   set(tests ${ARG_SOURCES})
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
@@ -91,17 +92,29 @@ function(coffer_library name)
   endif()
   set_property(GLOBAL APPEND PROPERTY COFFER_MODULES coffer_${name})
   if(COFFER_TESTS AND tests)
-    coffer_test(${name}_test SOURCES ${tests} DEPS ${name})
+    coffer_test(${name}_test SOURCES ${tests} DEPS ${name} SANITIZE ${ARG_SANITIZE})
   endif()
 endfunction()
 
-# coffer_module(name [DEPS module…] [LINK library…]): a kernel, from the *.cpp files here.
+# The target sanitized_tests, and a list of its programs for cmake/sanitizer_tests.cmake.
+function(coffer_sanitized_tests)
+  get_property(programs GLOBAL PROPERTY COFFER_SANITIZED)
+  add_custom_target(sanitized_tests)
+  set(files)
+  foreach(program IN LISTS programs)
+    add_dependencies(sanitized_tests ${program})
+    string(APPEND files "$<TARGET_FILE:${program}>\n")
+  endforeach()
+  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/sanitized_tests.txt CONTENT "${files}")
+endfunction()
+
+# coffer_module(name [DEPS module…] [LINK library…] [SANITIZE address|thread…]): a kernel, from the *.cpp files here.
 function(coffer_module name)
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)
   coffer_library(${name} SOURCES ${sources} ${ARGN})
 endfunction()
 
-# coffer_engine(name DEPS module… [LINK library…]): an engine from all *.cpp files here and below, with those kernels
+# coffer_engine(name DEPS module… [LINK library…] [SANITIZE …]): an engine from all *.cpp files here and below, with those kernels
 # and nothing else; and coffer_<name>_faces, which joins it to HTTP, command line and settings: json/, routes/,
 # commands/, settings.cpp and module.cpp.
 function(coffer_engine name)
@@ -116,7 +129,7 @@ endfunction()
 
 # coffer_test(program SOURCES … [DEPS module…]): a GoogleTest program. Each of its tests is a ctest test.
 function(coffer_test program)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LINK;SANITIZE" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
@@ -124,6 +137,12 @@ function(coffer_test program)
   list(TRANSFORM ARG_DEPS PREPEND coffer_)
   target_link_libraries(${program} PRIVATE ${ARG_DEPS} ${ARG_LINK})
   coffer_target(${program} TEST)
+  string(REPLACE "," ";" sanitizers "${COFFER_SANITIZE}")
+  foreach(sanitizer IN LISTS ARG_SANITIZE)
+    if(sanitizer IN_LIST sanitizers)
+      set_property(GLOBAL APPEND PROPERTY COFFER_SANITIZED ${program})
+    endif()
+  endforeach()
   # Who includes what gives out PostgreSQL databases gets those of the run's one server (tests/fixture).
   set(fixture)
   foreach(source IN LISTS ARG_SOURCES)

@@ -4,10 +4,6 @@
 
 namespace coffer::app {
 
-bool is_private(const chain::Network& network) {
-  return !chain::find_network(network.chain_name(), network.name);
-}
-
 Result<chain::Network> configured_network(const config::Config& config) {
   Result<chain::Network> known = chain::find_network(config.chain, config.network);
   if (config.chain != "cardano") return known;

@@ -10,7 +10,4 @@ namespace coffer::app {
 // Cardano network made from them. Errors: kUsage, kNotFound, kInvalidInput naming a file.
 Result<chain::Network> configured_network(const config::Config& config);
 
-// Whether the name is none of the built-in networks of its chain.
-bool is_private(const chain::Network& network);
-
 }  // namespace coffer::app

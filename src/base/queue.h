@@ -34,13 +34,6 @@ class BoundedQueue {
     return take(lock);
   }
 
-  // Nothing if there is no item within the time.
-  std::optional<T> pop_for(std::chrono::milliseconds timeout) {
-    std::unique_lock lock(mutex_);
-    has_items_.wait_for(lock, timeout, [&] { return !items_.empty() || closed_; });
-    return take(lock);
-  }
-
   // No more pushes; what is queued can still be popped.
   void close() {
     std::lock_guard lock(mutex_);

@@ -5,6 +5,7 @@
 #include <ctime>
 
 #include "base/file.h"
+#include "chain/genesis.h"
 #include "crypto/blake2b.h"
 
 namespace coffer::chain {

@@ -174,7 +174,8 @@ Result<> ChainState::disconnect_after(kv::Batch& batch, const bus::Position& par
 
 void ChainState::prune_stale(kv::Batch& batch, Ordinal tip, StaleChange& change) const {
   if (tip.value < window_) return;
-  const Bytes bound = ordinal_key(tip.minus(window_));
+  const auto key = ordinal_key(tip.minus(window_));
+  const Bytes bound(key.begin(), key.end());
   int left = kStalePrunedPerBlock;
   for (auto it = stale_keys_.begin(); it != stale_keys_.end() && *it < bound && left > 0;
        ++it, --left) {
@@ -243,10 +244,6 @@ Result<std::optional<HeaderInfo>> ChainState::last_where(Below below) const {
 
 Result<std::optional<HeaderInfo>> ChainState::last_with_number(BlockNumber number) const {
   return last_where([&](const ActiveEntry& entry) { return entry.number <= number; });
-}
-
-Result<std::optional<HeaderInfo>> ChainState::last_before_or_at(Slot slot) const {
-  return last_where([&](const ActiveEntry& entry) { return entry.slot <= slot; });
 }
 
 Result<bus::Position> ChainState::rejoin(const bus::Position& from) const {

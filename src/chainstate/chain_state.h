@@ -77,9 +77,8 @@ class ChainState {
   Result<std::optional<HeaderInfo>> at(Ordinal ordinal) const;
   // The position of a point on the chain; nothing if it is not there. Origin resolves to Origin.
   Result<std::optional<bus::Position>> resolve(const chain::Point& point) const;
-  // The last block with number (or slot) <= the given one. Cost: O(log n) reads.
+  // The last block with a number <= the given one. Cost: O(log n) reads.
   Result<std::optional<HeaderInfo>> last_with_number(BlockNumber number) const;
-  Result<std::optional<HeaderInfo>> last_before_or_at(Slot slot) const;
 
   // The newest ancestor of `from` on the chain: `from` itself, or where its stale branch left.
   // Errors: kNotFound when its header is no longer kept, kCorrupt.

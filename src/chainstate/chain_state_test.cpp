@@ -84,7 +84,6 @@ TEST_F(ChainStateTest, GrowsAndResolves) {
   EXPECT_FALSE(state_->resolve({Slot(), hash(1, 3)}).value());
   EXPECT_EQ(state_->last_with_number(BlockNumber(4)).value()->hash, hash(0, 4));
   EXPECT_EQ(state_->last_with_number(BlockNumber(400)).value()->hash, hash(0, 5));
-  EXPECT_EQ(state_->last_before_or_at(Slot(79)).value()->hash, hash(0, 3));
   EXPECT_EQ(state_->place(header(0, 2, hash(0, 1))).value().placement, Placement::kKnown);
   EXPECT_EQ(state_->place(header(0, 9, hash(0, 8))).value().placement, Placement::kDetached);
   EXPECT_TRUE(state_->verify());

@@ -5,7 +5,7 @@ namespace {
 
 const ByteView kLastIdKey = as_bytes("events.last_id");
 
-Bytes id_key(std::uint64_t id) {
+std::array<std::uint8_t, 8> id_key(std::uint64_t id) {
   return ordinal_key(Ordinal(id));
 }
 

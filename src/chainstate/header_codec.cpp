@@ -7,14 +7,9 @@ constexpr std::size_t kHeaderBytes = 65;
 
 }  // namespace
 
-Bytes ordinal_key(Ordinal ordinal) {
-  Bytes key;
-  append_be64(key, ordinal.value);
-  return key;
-}
-
 Bytes stale_key(Ordinal ordinal, const Hash256& hash) {
-  Bytes key = ordinal_key(ordinal);
+  Bytes key;
+  append(key, ordinal_key(ordinal));
   append(key, hash.view());
   return key;
 }

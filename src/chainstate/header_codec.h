@@ -2,11 +2,12 @@
 // Integers are big-endian so that keys sort by number.
 #pragma once
 
+#include "bus/position_codec.h"
 #include "chainstate/chain_state.h"
 
 namespace coffer::chainstate {
 
-Bytes ordinal_key(Ordinal ordinal);
+using bus::ordinal_key;
 Bytes stale_key(Ordinal ordinal, const Hash256& hash);
 
 // prev(32) ordinal(8) number(8) slot(8) time(8) flags(1: bit 0 = epoch boundary)

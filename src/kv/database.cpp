@@ -57,7 +57,6 @@ DatabaseImpl::~DatabaseImpl() {
     if (!status.ok()) log::error("flush at closing failed", {{"error", status.ToString()}});
   }
   for (const auto& [name, column] : columns) db->DestroyColumnFamilyHandle(column.handle);
-  for (rocksdb::ColumnFamilyHandle* handle : dropped) db->DestroyColumnFamilyHandle(handle);
   const rocksdb::Status status = db->Close();
   if (!status.ok()) log::warn("closing the database failed", {{"error", status.ToString()}});
 }
@@ -79,22 +78,6 @@ std::vector<std::string> Database::column_names() const {
   std::vector<std::string> names;
   for (const auto& [name, column] : impl_->columns) names.push_back(name);
   return names;
-}
-
-Result<> Database::drop_column(std::string_view name) {
-  if (impl_->options.read_only) return fail(not_writable(*impl_));
-  if (name == rocksdb::kDefaultColumnFamilyName)
-    return fail(Code::kInvalidInput, "the default column cannot be dropped");
-  const std::scoped_lock lock(impl_->mutex);
-  const auto found = impl_->columns.find(name);
-  if (found == impl_->columns.end())
-    return fail(Code::kNotFound, "the database {} has no column {}", impl_->options.path.string(),
-                name);
-  const rocksdb::Status status = impl_->db->DropColumnFamily(found->second.handle);
-  if (!status.ok()) return fail(to_error(status, fmt::format("cannot drop column {}", name)));
-  impl_->dropped.push_back(found->second.handle);
-  impl_->columns.erase(found);
-  return {};
 }
 
 Result<> Database::commit(const Batch& batch, Durability durability) {

@@ -228,10 +228,6 @@ class Database {
   Result<Column> column(std::string_view name) const;
   // All columns in the database, also those not asked for; sorted. "default" is always one of them.
   std::vector<std::string> column_names() const;
-  // Deletes a column and all it holds, asked for or not. Column values that name it must not be
-  // used again. Errors: kNotFound, kInvalidInput for "default", kUnavailable.
-  Result<> drop_column(std::string_view name);
-
   // Applies the batch whole or not at all and leaves it as it is. An empty one is no work.
   // The first commit with a log after some of kNone flushes those first, so that a crash cannot
   // keep the later and lose the earlier; commits of kNone therefore need a single writer.
@@ -254,10 +250,8 @@ class Database {
   Result<bool> get_pinned(Column column, ByteView key, Pinned& value,
                           const Snapshot* snapshot = nullptr) const;
   // In the order of the keys; sorted keys are a little faster. Much cheaper than as many get().
-  Result<std::vector<std::optional<Bytes>>> multi_get(Column column, std::span<const ByteView> keys,
-                                                      const Snapshot* snapshot = nullptr) const;
-  Result<> multi_get_pinned(Column column, std::span<const ByteView> keys, PinnedValues& values,
-                            const Snapshot* snapshot = nullptr) const;
+  Result<> multi_get(Column column, std::span<const ByteView> keys, PinnedValues& values,
+                     const Snapshot* snapshot = nullptr) const;
   Iterator iterate(Column column, IteratorOptions options = {}) const;
   Snapshot snapshot() const;
 

@@ -41,7 +41,8 @@ TEST(Faults, AFlippedByteIsFoundOnRead) {
     EXPECT_EQ(value.error().code, Code::kCorrupt) << value.error().message;
     EXPECT_TRUE(contains(value.error().message, "restore")) << value.error().message;
     const ByteView keys[] = {key};
-    EXPECT_EQ((*db)->multi_get(a, keys).error().code, Code::kCorrupt);
+    PinnedValues pinned;
+    EXPECT_EQ((*db)->multi_get(a, keys, pinned).error().code, Code::kCorrupt);
   }
   EXPECT_GE(damaged, 1u);
   EXPECT_LE(damaged, 4u);

@@ -26,7 +26,6 @@ struct DatabaseImpl {
   mutable std::mutex mutex;  // guards the columns
   std::map<std::string, OpenColumn, std::less<>> columns;
   // Kept until closing, so that a stale Column is an error of RocksDB and not a use after free.
-  std::vector<rocksdb::ColumnFamilyHandle*> dropped;
 
   std::atomic<bool> unlogged{false};  // something committed with kNone has not been flushed
   std::atomic<bool> failed{false};    // a write failed; `failure` is set before and never changes

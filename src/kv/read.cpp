@@ -91,8 +91,8 @@ Result<std::optional<Bytes>> Database::get(Column column, ByteView key,
   return Bytes(value.view().begin(), value.view().end());
 }
 
-Result<> Database::multi_get_pinned(Column column, std::span<const ByteView> keys,
-                                    PinnedValues& values, const Snapshot* snapshot) const {
+Result<> Database::multi_get(Column column, std::span<const ByteView> keys, PinnedValues& values,
+                             const Snapshot* snapshot) const {
   PinnedValues::Rep& rep = *values.rep_;
   for (std::size_t i = 0; i < rep.size; ++i) rep.values[i].Reset();
   rep.size = keys.size();
@@ -110,17 +110,6 @@ Result<> Database::multi_get_pinned(Column column, std::span<const ByteView> key
     if (!status.ok() && !status.IsNotFound()) return fail(to_error(status, kReading));
   }
   return {};
-}
-
-Result<std::vector<std::optional<Bytes>>> Database::multi_get(Column column,
-                                                              std::span<const ByteView> keys,
-                                                              const Snapshot* snapshot) const {
-  PinnedValues pinned;
-  TRY(multi_get_pinned(column, keys, pinned, snapshot));
-  std::vector<std::optional<Bytes>> values(keys.size());
-  for (std::size_t i = 0; i < keys.size(); ++i)
-    if (const auto found = pinned[i]) values[i].emplace(found->begin(), found->end());
-  return values;
 }
 
 }  // namespace coffer::kv

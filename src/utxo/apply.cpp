@@ -212,7 +212,7 @@ Result<> Writer::fetch_inputs() {
     views.push_back(keys.back().view());
   }
   kv::PinnedValues values;
-  TRY(db_.multi_get_pinned(columns_.unspent, views, values));
+  TRY(db_.multi_get(columns_.unspent, views, values));
   for (std::size_t i = 0; i < coins.size(); ++i) {
     if (const auto value = values[i]) {
       changes_.coins.set_body(*coins[i], Body::copy(*value));

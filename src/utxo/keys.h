@@ -2,6 +2,7 @@
 // sort: outpoints by transaction and index, index entries by owner, then slot, then outpoint.
 #pragma once
 
+#include "bus/position_codec.h"
 #include "chain/block.h"
 #include "crypto/blake2b.h"
 
@@ -69,10 +70,6 @@ inline IndexKey index_key(chain::Family family, const Hash224& owner, Slot slot,
   return key;
 }
 
-inline std::array<std::uint8_t, 8> ordinal_key(Ordinal ordinal) {
-  std::array<std::uint8_t, 8> key;
-  store_be64(key.data(), ordinal.value);
-  return key;
-}
+using bus::ordinal_key;
 
 }  // namespace coffer::utxo

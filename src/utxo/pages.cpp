@@ -79,7 +79,7 @@ Result<std::vector<Utxo>> Reader::load(const kv::Snapshot& snapshot, const Walk&
   std::vector<ByteView> keys;
   for (const Bytes& entry : entries) keys.push_back(ByteView(entry).subspan(kOwnerBytes + 8));
   kv::PinnedValues values;
-  TRY(db_.multi_get_pinned(columns_.unspent, keys, values, &snapshot));
+  TRY(db_.multi_get(columns_.unspent, keys, values, &snapshot));
   std::vector<Utxo> utxos;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const chain::Outpoint outpoint = read_outpoint(network_.family, keys[i].data());

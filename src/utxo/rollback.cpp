@@ -124,7 +124,7 @@ Result<> fetch(const kv::Database& db, kv::Column column, chain::Family family,
     keys.push_back(outpoint_key(family, outpoint));
     views.push_back(keys.back().view());
   }
-  return db.multi_get_pinned(column, views, values);
+  return db.multi_get(column, views, values);
 }
 
 std::unexpected<Error> absent(chain::Family family, const chain::Outpoint& outpoint,

@@ -90,7 +90,7 @@ class Verifier {
     std::vector<ByteView> views;
     for (const IndexKey& key : keys) views.push_back(key.view());
     kv::PinnedValues values;
-    TRY(db_.multi_get_pinned(column, views, values, &snapshot_));
+    TRY(db_.multi_get(column, views, values, &snapshot_));
     for (std::size_t i = 0; i < keys.size(); ++i)
       if (!values[i])
         return fail(Code::kCorrupt, "{} is not in {}",

@@ -44,7 +44,7 @@ inline Names stated_deps(const std::string& line) {
   std::istringstream words(line.substr(std::min(line.find(" DEPS "), line.size())));
   std::string word;
   words >> word;
-  while (words >> word && word != "LINK") {
+  while (words >> word && word != "LINK" && word != "SANITIZE") {
     word = word.substr(0, word.find(')'));
     if (!word.empty()) deps.insert(word);
   }
