@@ -8,7 +8,6 @@ namespace coffer::api {
 namespace {
 
 using http::JsonWriter;
-namespace json = boost::json;
 
 // Each struct names its fields once; writing, reading and the schema go over the same list.
 template <typename Visitor>
@@ -136,30 +135,30 @@ struct Writer {
 
 // Throws what Boost.JSON throws; parse_status() catches it.
 struct Reader {
-  const json::object* object;
+  const boost::json::object* object;
 
   template <typename T>
   void operator()(std::string_view key, T& value) {
     read(object->at(key), value);
   }
-  void read(const json::value& from, std::string& to) { to = from.as_string().c_str(); }
-  void read(const json::value& from, bool& to) { to = from.as_bool(); }
+  void read(const boost::json::value& from, std::string& to) { to = from.as_string().c_str(); }
+  void read(const boost::json::value& from, bool& to) { to = from.as_bool(); }
   template <std::integral T>
-  void read(const json::value& from, T& to) {
+  void read(const boost::json::value& from, T& to) {
     to = from.to_number<T>();
   }
   template <typename T>
-  void read(const json::value& from, std::optional<T>& to) {
+  void read(const boost::json::value& from, std::optional<T>& to) {
     if (from.is_null()) return to.reset();
     read(from, to.emplace());
   }
   template <typename T>
-  void read(const json::value& from, std::vector<T>& to) {
-    for (const json::value& item : from.as_array()) read(item, to.emplace_back());
+  void read(const boost::json::value& from, std::vector<T>& to) {
+    for (const boost::json::value& item : from.as_array()) read(item, to.emplace_back());
   }
   template <typename T>
     requires(!Scalar<T>)
-  void read(const json::value& from, T& to) {
+  void read(const boost::json::value& from, T& to) {
     Reader inner{&from.as_object()};
     visit(inner, to);
   }
@@ -225,7 +224,7 @@ std::string to_json(const Status& status) {
 
 Result<Status> parse_status(std::string_view text) {
   try {
-    json::value value = json::parse(text);
+    boost::json::value value = boost::json::parse(text);
     Status status;
     Reader{nullptr}.read(value, status);
     return status;

@@ -9,7 +9,6 @@
 namespace coffer::api {
 namespace {
 
-namespace json = boost::json;
 using http::JsonWriter;
 
 constexpr std::size_t kMaxPath = 128;  // hashes; no range of 2^62 leaves needs more
@@ -26,22 +25,22 @@ void write_path(JsonWriter& out, std::string_view key, const std::vector<mmr::Di
 
 // Reads fields of one object; every error names the field.
 struct FieldReader {
-  const json::object& object;
+  const boost::json::object& object;
 
-  Result<const json::value*> field(std::string_view name) const {
-    const json::value* value = object.if_contains(name);
+  Result<const boost::json::value*> field(std::string_view name) const {
+    const boost::json::value* value = object.if_contains(name);
     if (value == nullptr) return fail(Code::kInvalidInput, "the proof has no {}", name);
     return value;
   }
   Result<std::uint64_t> number(std::string_view name) const {
-    const json::value* value = TRY(field(name));
-    json::error_code error;
+    const boost::json::value* value = TRY(field(name));
+    boost::json::error_code error;
     const auto whole = value->to_number<std::uint64_t>(error);
     if (error) return fail(Code::kInvalidInput, "the proof's {} is not a whole number", name);
     return whole;
   }
   Result<std::string_view> text(std::string_view name) const {
-    const json::value* value = TRY(field(name));
+    const boost::json::value* value = TRY(field(name));
     if (!value->is_string()) return fail(Code::kInvalidInput, "the proof's {} is no text", name);
     return std::string_view(value->get_string());
   }
@@ -50,12 +49,12 @@ struct FieldReader {
     return TRY_IN(fmt::format("the proof's {}", name), from_hex(hex));
   }
   Result<std::vector<mmr::Digest>> path(std::string_view name) const {
-    const json::value* value = TRY(field(name));
-    const json::array* items = value->if_array();
+    const boost::json::value* value = TRY(field(name));
+    const boost::json::array* items = value->if_array();
     if (items == nullptr || items->size() > kMaxPath)
       return fail(Code::kInvalidInput, "the proof's {} is not a list of hashes", name);
     std::vector<mmr::Digest> hashes;
-    for (const json::value& item : *items) {
+    for (const boost::json::value& item : *items) {
       auto raw =
           item.is_string() ? from_hex(std::string_view(item.get_string())) : Result<Bytes>(Bytes());
       mmr::Digest& hash = hashes.emplace_back();
@@ -125,10 +124,10 @@ void add_proof_schema(RouteTable& table) {
 }
 
 Result<ReadProof> parse_proof(std::string_view text) {
-  json::error_code error;
-  json::parse_options options;
+  boost::json::error_code error;
+  boost::json::parse_options options;
   options.max_depth = 4;
-  const json::value document = json::parse(text, error, {}, options);
+  const boost::json::value document = boost::json::parse(text, error, {}, options);
   if (error || !document.is_object())
     return fail(Code::kInvalidInput, "not a proof: no JSON object");
   const FieldReader from{document.get_object()};

@@ -10,8 +10,6 @@
 namespace coffer::api {
 namespace {
 
-namespace json = boost::json;
-
 constexpr std::uint64_t kMaxIndex = 0x7fffffff;  // of a descriptor, or in a block
 constexpr std::uint64_t kMaxGapLimit = 100'000;  // as the table says
 constexpr std::uint64_t kMaxTime = 1ull << 40;
@@ -21,12 +19,12 @@ constexpr std::uint64_t kMaxTime = 1ull << 40;
 class Body {
  public:
   static Result<Body> parse(std::string_view text, std::vector<std::string_view> known) {
-    json::value document =
+    boost::json::value document =
         TRY_IN("the body", wallet::parse_strict_json(text.empty() ? "{}" : text));
     if (!document.is_object()) return fail(Code::kInvalidInput, "the body must be a JSON object");
     return of(std::move(document.as_object()), std::move(known));
   }
-  static Result<Body> of(json::object object, std::vector<std::string_view> known) {
+  static Result<Body> of(boost::json::object object, std::vector<std::string_view> known) {
     for (const auto& [key, value] : object)
       if (std::ranges::find(known, std::string_view(key)) == known.end())
         return fail(Code::kInvalidInput, "unknown field '{}'; known are {}",
@@ -36,12 +34,12 @@ class Body {
   }
 
   // null is the same as absent.
-  const json::value* find(std::string_view name) const {
-    const json::value* value = object_.if_contains(name);
+  const boost::json::value* find(std::string_view name) const {
+    const boost::json::value* value = object_.if_contains(name);
     return value == nullptr || value->is_null() ? nullptr : value;
   }
   Result<std::optional<std::string>> text_if(std::string_view name) const {
-    const json::value* value = find(name);
+    const boost::json::value* value = find(name);
     if (value == nullptr) return std::nullopt;
     if (!value->is_string()) return fail(Code::kInvalidInput, "{}: expected a string", name);
     return std::string(value->get_string());
@@ -53,9 +51,9 @@ class Body {
   }
   Result<std::optional<std::uint64_t>> whole_if(std::string_view name, std::uint64_t min,
                                                 std::uint64_t max) const {
-    const json::value* value = find(name);
+    const boost::json::value* value = find(name);
     if (value == nullptr) return std::nullopt;
-    json::error_code error;
+    boost::json::error_code error;
     const auto number = value->is_number() && !value->is_double()
                             ? value->to_number<std::uint64_t>(error)
                             : std::uint64_t{0};
@@ -64,15 +62,15 @@ class Body {
     return number;
   }
   Result<bool> flag(std::string_view name) const {
-    const json::value* value = find(name);
+    const boost::json::value* value = find(name);
     if (value == nullptr) return false;
     if (!value->is_bool()) return fail(Code::kInvalidInput, "{}: expected true or false", name);
     return value->get_bool();
   }
 
  private:
-  explicit Body(json::object object) : object_(std::move(object)) {}
-  json::object object_;
+  explicit Body(boost::json::object object) : object_(std::move(object)) {}
+  boost::json::object object_;
 };
 
 Result<std::optional<std::uint32_t>> index_if(const Body& body, std::string_view name) {
@@ -95,7 +93,7 @@ Result<std::int64_t> duration_ms(const Body& body) {
 // [{"tx_hash": …, "output_index": …}, …]
 Result<std::vector<chain::Outpoint>> outpoints(const chain::Network& network, const Body& body,
                                                std::string_view name) {
-  const json::value* list = body.find(name);
+  const boost::json::value* list = body.find(name);
   if (list == nullptr || !list->is_array() || list->get_array().empty())
     return fail(Code::kInvalidInput,
                 R"({}: expected a list of {{"tx_hash": "…", "output_index": 0}})", name);
@@ -103,7 +101,7 @@ Result<std::vector<chain::Outpoint>> outpoints(const chain::Network& network, co
     return fail(Code::kTooLarge, "{}: {} at once, the most is {}", name, list->get_array().size(),
                 wallet::kMaxLeasedAtOnce);
   std::vector<chain::Outpoint> found;
-  for (const json::value& item : list->get_array()) {
+  for (const boost::json::value& item : list->get_array()) {
     if (!item.is_object())
       return fail(Code::kInvalidInput, "{}[{}]: expected an object", name, found.size());
     const auto one = [&]() -> Result<chain::Outpoint> {

@@ -16,7 +16,6 @@
 namespace coffer::chain {
 namespace {
 
-namespace json = boost::json;
 using codec::CborReader;
 using codec::CborWriter;
 
@@ -34,26 +33,26 @@ Hash256 sha3_256(ByteView data) {
   return hash;
 }
 
-Result<json::object> parse_object(ByteView text) {
+Result<boost::json::object> parse_object(ByteView text) {
   if (text.size() > kMaxGenesisBytes)
     return fail(Code::kTooLarge, "a genesis file of {} bytes", text.size());
   boost::system::error_code error;
-  json::value value = json::parse(as_text(text), error);
+  boost::json::value value = boost::json::parse(as_text(text), error);
   if (error) return fail(Code::kInvalidInput, "not JSON: {}", error.message());
   if (!value.is_object()) return fail(Code::kInvalidInput, "not a JSON object");
   return std::move(value.as_object());
 }
 
 // The object under a name; an empty one if there is none.
-Result<json::object> section(const json::object& file, std::string_view name) {
-  const json::value* value = file.if_contains(name);
-  if (value == nullptr) return json::object{};
+Result<boost::json::object> section(const boost::json::object& file, std::string_view name) {
+  const boost::json::value* value = file.if_contains(name);
+  if (value == nullptr) return boost::json::object{};
   if (!value->is_object()) return fail(Code::kInvalidInput, "{} is not an object", name);
   return value->as_object();
 }
 
 // Byron writes amounts as text, Shelley as numbers.
-Result<Amount> amount(const json::value& value) {
+Result<Amount> amount(const boost::json::value& value) {
   if (value.is_int64() && value.as_int64() >= 0)
     return Amount(static_cast<std::uint64_t>(value.as_int64()));
   if (value.is_uint64()) return Amount(value.as_uint64());
@@ -64,7 +63,7 @@ Result<Amount> amount(const json::value& value) {
     if (parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size() && !text.empty())
       return Amount(number);
   }
-  return fail(Code::kInvalidInput, "{} is not an amount", json::serialize(value));
+  return fail(Code::kInvalidInput, "{} is not an amount", boost::json::serialize(value));
 }
 
 int base64url_value(char c) {
@@ -102,9 +101,9 @@ GenesisUtxo utxo(Bytes address, Amount coin, GenesisKind kind) {
 
 // Reads the entries of a section; `address_of` makes an address from an entry's name.
 template <typename AddressOf>
-Result<> read_entries(std::vector<GenesisUtxo>& to, const json::object& file, std::string_view name,
-                      GenesisKind kind, AddressOf address_of) {
-  const json::object entries = TRY(section(file, name));
+Result<> read_entries(std::vector<GenesisUtxo>& to, const boost::json::object& file,
+                      std::string_view name, GenesisKind kind, AddressOf address_of) {
+  const boost::json::object entries = TRY(section(file, name));
   for (const auto& [key, value] : entries) {
     const auto context = [&] { return fmt::format("{}, entry {}", name, std::string_view(key)); };
     Bytes address = TRY_IN(context(), address_of(std::string_view(key)));
@@ -173,9 +172,9 @@ bool is_redeem_address(ByteView address) {
 }
 
 Result<std::vector<GenesisUtxo>> byron_genesis_utxos(ByteView text) {
-  const json::object file = TRY(parse_object(text));
-  const json::object constants = TRY(section(file, "protocolConsts"));
-  const json::value* magic = constants.if_contains("protocolMagic");
+  const boost::json::object file = TRY(parse_object(text));
+  const boost::json::object constants = TRY(section(file, "protocolConsts"));
+  const boost::json::value* magic = constants.if_contains("protocolMagic");
   if (magic == nullptr) return fail(Code::kInvalidInput, "no protocolConsts.protocolMagic");
   const std::uint64_t network_magic = TRY_IN("protocolMagic", amount(*magic)).value;
   std::vector<GenesisUtxo> utxos;
@@ -190,7 +189,7 @@ Result<std::vector<GenesisUtxo>> byron_genesis_utxos(ByteView text) {
 }
 
 Result<std::vector<GenesisUtxo>> shelley_genesis_utxos(ByteView text) {
-  const json::object file = TRY(parse_object(text));
+  const boost::json::object file = TRY(parse_object(text));
   std::vector<GenesisUtxo> utxos;
   TRY(read_entries(utxos, file, "initialFunds", GenesisKind::kShelleyFunds,
                    [](std::string_view address) { return from_hex(address); }));

@@ -11,7 +11,6 @@ namespace coffer::chain {
 namespace {
 
 namespace fs = std::filesystem;
-namespace json = boost::json;
 
 struct ShelleyGenesis {
   const char* network;
@@ -22,51 +21,51 @@ constexpr ShelleyGenesis kShelleyGenesis[] = {
     {"preview", "363498d1024f84bb39d3fa9593ce391483cb40d479b87233f868d6e57c3a400d"},
 };
 
-Result<json::value> parse(ByteView text) {
+Result<boost::json::value> parse(ByteView text) {
   boost::system::error_code error;
-  json::value value = json::parse(as_text(text), error);
+  boost::json::value value = boost::json::parse(as_text(text), error);
   if (error) return fail(Code::kInvalidInput, "not JSON: {}", error.message());
   if (!value.is_object()) return fail(Code::kInvalidInput, "not a JSON object");
   return value;
 }
 
 // Depth is bounded by the parser.
-void write_canonical(std::string& out, const json::value& value) {
+void write_canonical(std::string& out, const boost::json::value& value) {
   if (const auto* object = value.if_object()) {
-    std::vector<const json::key_value_pair*> pairs;
+    std::vector<const boost::json::key_value_pair*> pairs;
     for (const auto& pair : *object) pairs.push_back(&pair);
     std::sort(pairs.begin(), pairs.end(),
               [](const auto* a, const auto* b) { return a->key() < b->key(); });
     out += '{';
     for (const auto* pair : pairs) {
       if (out.back() != '{') out += ',';
-      out += json::serialize(json::string(pair->key())) + ":";
+      out += boost::json::serialize(boost::json::string(pair->key())) + ":";
       write_canonical(out, pair->value());
     }
     out += '}';
   } else if (const auto* array = value.if_array()) {
     out += '[';
-    for (const json::value& item : *array) {
+    for (const boost::json::value& item : *array) {
       if (out.back() != '[') out += ',';
       write_canonical(out, item);
     }
     out += ']';
   } else {
-    out += json::serialize(value);
+    out += boost::json::serialize(value);
   }
 }
 
-Result<std::uint64_t> number_at(const json::value& document, std::string_view pointer) {
+Result<std::uint64_t> number_at(const boost::json::value& document, std::string_view pointer) {
   boost::system::error_code error;
-  const json::value* found = document.find_pointer(pointer, error);
+  const boost::json::value* found = document.find_pointer(pointer, error);
   if (found != nullptr && found->is_int64() && found->as_int64() >= 0)
     return static_cast<std::uint64_t>(found->as_int64());
   return fail(Code::kInvalidInput, "no number at {}; is it a genesis file?", pointer);
 }
 
 // "2022-10-25T00:00:00Z", with or without a fraction of a second, as Unix seconds.
-Result<std::int64_t> time_at(const json::object& document, const char* name) {
-  const json::value* found = document.if_contains(name);
+Result<std::int64_t> time_at(const boost::json::object& document, const char* name) {
+  const boost::json::value* found = document.if_contains(name);
   std::tm time{};
   if (found != nullptr && found->is_string()) {
     const char* rest = ::strptime(found->as_string().c_str(), "%Y-%m-%dT%H:%M:%S", &time);
@@ -76,8 +75,8 @@ Result<std::int64_t> time_at(const json::object& document, const char* name) {
 }
 
 // Seconds, which may be a fraction such as 0.1, in milliseconds.
-Result<std::uint64_t> slot_ms_at(const json::object& document) {
-  const json::value* found = document.if_contains("slotLength");
+Result<std::uint64_t> slot_ms_at(const boost::json::object& document) {
+  const boost::json::value* found = document.if_contains("slotLength");
   double seconds = 0;
   if (found != nullptr && found->is_number()) seconds = found->to_number<double>();
   if (!(seconds >= 0.001 && seconds <= 1e6))
@@ -88,7 +87,7 @@ Result<std::uint64_t> slot_ms_at(const json::object& document) {
 struct GenesisFile {
   fs::path path;
   Bytes text;
-  json::value document;
+  boost::json::value document;
 };
 
 // Nothing if it is not there.
@@ -96,7 +95,7 @@ Result<std::optional<GenesisFile>> load(const fs::path& path) {
   auto text = read_file(path, kMaxGenesisBytes);
   if (!text && text.error().code == Code::kNotFound) return std::nullopt;
   if (!text) return fail(std::move(text).error());
-  json::value document = TRY_IN(path.string(), parse(*text));
+  boost::json::value document = TRY_IN(path.string(), parse(*text));
   return GenesisFile{path, std::move(*text), std::move(document)};
 }
 
@@ -146,10 +145,10 @@ Result<Network> private_network(std::string_view name, const fs::path& directory
   const fs::path path = directory / "shelley-genesis.json";
   const auto file = TRY(load(path));
   if (!file) return fail(Code::kNotFound, "{} is not there", path.string());
-  const json::object& fields = file->document.as_object();
+  const boost::json::object& fields = file->document.as_object();
   Network network = private_network_of(name, crypto::blake2b_256(file->text), {});
   network.cardano.magic = TRY_IN(path.string(), number_at(file->document, "/networkMagic"));
-  const json::value* id = fields.if_contains("networkId");
+  const boost::json::value* id = fields.if_contains("networkId");
   network.cardano.network_id = id != nullptr && *id == "Mainnet" ? 1 : 0;
   EraSummary era;
   era.start_unix_s = TRY_IN(path.string(), time_at(fields, "systemStart"));

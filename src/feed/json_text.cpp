@@ -7,33 +7,31 @@
 namespace coffer::feed {
 namespace {
 
-namespace json = boost::json;
-
 // Takes part in checking a text, and keeps nothing of it.
 struct Nothing {
   static constexpr std::size_t max_object_size = ~std::size_t{0};
   static constexpr std::size_t max_array_size = ~std::size_t{0};
   static constexpr std::size_t max_key_size = ~std::size_t{0};
   static constexpr std::size_t max_string_size = ~std::size_t{0};
-  using Error = json::error_code;
+  using Error = boost::json::error_code;
   bool on_document_begin(Error&) { return true; }
   bool on_document_end(Error&) { return true; }
   bool on_object_begin(Error&) { return true; }
   bool on_object_end(std::size_t, Error&) { return true; }
   bool on_array_begin(Error&) { return true; }
   bool on_array_end(std::size_t, Error&) { return true; }
-  bool on_key_part(json::string_view, std::size_t, Error&) { return true; }
-  bool on_key(json::string_view, std::size_t, Error&) { return true; }
-  bool on_string_part(json::string_view, std::size_t, Error&) { return true; }
-  bool on_string(json::string_view, std::size_t, Error&) { return true; }
-  bool on_number_part(json::string_view, Error&) { return true; }
-  bool on_int64(std::int64_t, json::string_view, Error&) { return true; }
-  bool on_uint64(std::uint64_t, json::string_view, Error&) { return true; }
-  bool on_double(double, json::string_view, Error&) { return true; }
+  bool on_key_part(boost::json::string_view, std::size_t, Error&) { return true; }
+  bool on_key(boost::json::string_view, std::size_t, Error&) { return true; }
+  bool on_string_part(boost::json::string_view, std::size_t, Error&) { return true; }
+  bool on_string(boost::json::string_view, std::size_t, Error&) { return true; }
+  bool on_number_part(boost::json::string_view, Error&) { return true; }
+  bool on_int64(std::int64_t, boost::json::string_view, Error&) { return true; }
+  bool on_uint64(std::uint64_t, boost::json::string_view, Error&) { return true; }
+  bool on_double(double, boost::json::string_view, Error&) { return true; }
   bool on_bool(bool, Error&) { return true; }
   bool on_null(Error&) { return true; }
-  bool on_comment_part(json::string_view, Error&) { return true; }
-  bool on_comment(json::string_view, Error&) { return true; }
+  bool on_comment_part(boost::json::string_view, Error&) { return true; }
+  bool on_comment(boost::json::string_view, Error&) { return true; }
 };
 
 bool is_blank(char c) {
@@ -82,8 +80,8 @@ std::size_t skip_value(std::string_view text, std::size_t at) {
 }  // namespace
 
 std::optional<JsonText> JsonText::parse(std::string_view text) {
-  json::basic_parser<Nothing> parser{json::parse_options()};
-  json::error_code error;
+  boost::json::basic_parser<Nothing> parser{boost::json::parse_options()};
+  boost::json::error_code error;
   const std::size_t used = parser.write_some(false, text.data(), text.size(), error);
   if (error || used < text.size() || !parser.done()) return std::nullopt;
   text.remove_prefix(skip_blanks(text, 0));
@@ -132,8 +130,9 @@ std::optional<std::string> JsonText::string(std::size_t max_bytes) const {
   if (const auto plain = plain_string()) {
     said = *plain;
   } else {
-    json::error_code error;
-    const json::value value = json::parse(json::string_view(text_.data(), text_.size()), error);
+    boost::json::error_code error;
+    const boost::json::value value =
+        boost::json::parse(boost::json::string_view(text_.data(), text_.size()), error);
     if (error) return std::nullopt;
     said = std::string(value.get_string());
   }

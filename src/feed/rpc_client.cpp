@@ -12,8 +12,6 @@
 namespace coffer::feed {
 namespace {
 
-namespace json = boost::json;
-
 // A block in hex, or the ids of a mempool with hundreds of thousands of transactions.
 constexpr std::size_t kMaxAnswerBytes = 64u << 20;
 
@@ -80,9 +78,9 @@ struct RpcClient::Impl {
   }
 
   // An error that the node reports is kInvalidInput with its words.
-  Result<RpcAnswer> call(std::string_view method, json::array params) {
-    const std::string body = json::serialize(
-        json::object{{"jsonrpc", "1.0"}, {"id", 1}, {"method", method}, {"params", params}});
+  Result<RpcAnswer> call(std::string_view method, boost::json::array params) {
+    const std::string body = boost::json::serialize(
+        boost::json::object{{"jsonrpc", "1.0"}, {"id", 1}, {"method", method}, {"params", params}});
     http::Response answer = TRY(post(body));
     if (answer.status == 401 && !endpoint.cookie.empty()) {  // a restarted node has a new cookie
       TRY(authorize());

@@ -7,18 +7,17 @@
 namespace coffer::wallet {
 namespace {
 
-namespace json = boost::json;
-
 // Fields by name; nothing where there is none, an error where it is of another kind.
 
-Result<std::optional<bool>> flag(const json::object& object, std::string_view name) {
-  const json::value* value = object.if_contains(name);
+Result<std::optional<bool>> flag(const boost::json::object& object, std::string_view name) {
+  const boost::json::value* value = object.if_contains(name);
   if (value == nullptr) return std::nullopt;
   if (!value->is_bool()) return fail(Code::kInvalidInput, "\"{}\" is not true or false", name);
   return value->as_bool();
 }
 
-Result<std::uint64_t> natural(const json::value& value, std::string_view name, std::uint64_t max) {
+Result<std::uint64_t> natural(const boost::json::value& value, std::string_view name,
+                              std::uint64_t max) {
   if (value.is_int64() && value.as_int64() >= 0) {
     const auto number = static_cast<std::uint64_t>(value.as_int64());
     if (number <= max) return number;
@@ -26,22 +25,22 @@ Result<std::uint64_t> natural(const json::value& value, std::string_view name, s
   return fail(Code::kInvalidInput, "\"{}\" is not a whole number from 0 to {}", name, max);
 }
 
-Result<std::optional<std::uint64_t>> number(const json::object& object, std::string_view name,
-                                            std::uint64_t max) {
-  const json::value* value = object.if_contains(name);
+Result<std::optional<std::uint64_t>> number(const boost::json::object& object,
+                                            std::string_view name, std::uint64_t max) {
+  const boost::json::value* value = object.if_contains(name);
   if (value == nullptr) return std::nullopt;
   return TRY(natural(*value, name, max));
 }
 
-Result<std::optional<std::string>> text(const json::object& object, std::string_view name) {
-  const json::value* value = object.if_contains(name);
+Result<std::optional<std::string>> text(const boost::json::object& object, std::string_view name) {
+  const boost::json::value* value = object.if_contains(name);
   if (value == nullptr) return std::nullopt;
   if (!value->is_string()) return fail(Code::kInvalidInput, "\"{}\" is not a text", name);
   return std::string(value->as_string());
 }
 
-Result<std::optional<CoreDescriptor::Range>> range_of(const json::object& object) {
-  const json::value* value = object.if_contains("range");
+Result<std::optional<CoreDescriptor::Range>> range_of(const boost::json::object& object) {
+  const boost::json::value* value = object.if_contains("range");
   if (value == nullptr) return std::nullopt;
   if (!value->is_array() || value->as_array().size() != 2)
     return fail(Code::kInvalidInput, "\"range\" is not a pair of numbers");
@@ -52,9 +51,9 @@ Result<std::optional<CoreDescriptor::Range>> range_of(const json::object& object
   return CoreDescriptor::Range{static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last)};
 }
 
-Result<CoreDescriptor> entry(const chain::Network& network, const json::value& value) {
+Result<CoreDescriptor> entry(const chain::Network& network, const boost::json::value& value) {
   if (!value.is_object()) return fail(Code::kInvalidInput, "not an object");
-  const json::object& object = value.as_object();
+  const boost::json::object& object = value.as_object();
   const auto desc = TRY(text(object, "desc"));
   if (!desc) return fail(Code::kInvalidInput, "\"desc\" is missing");
   CoreDescriptor out{TRY(parse_descriptor(network, *desc)), false, false, {}, {}, 0};
@@ -74,8 +73,8 @@ Result<CoreDescriptor> entry(const chain::Network& network, const json::value& v
 }
 
 // The object with "descriptors": the text itself, or the result in an answer of the RPC interface.
-Result<const json::object*> result_of(const json::value& root) {
-  const json::object* object = root.if_object();
+Result<const boost::json::object*> result_of(const boost::json::value& root) {
+  const boost::json::object* object = root.if_object();
   if (object != nullptr && object->contains("result")) object = object->at("result").if_object();
   if (object == nullptr || !object->contains("descriptors"))
     return fail(Code::kInvalidInput, "not what listdescriptors prints: no \"descriptors\"");
@@ -88,9 +87,9 @@ Result<CoreExport> parse_core_export(const chain::Network& network, std::string_
   if (json_text.size() > kMaxCoreExportBytes)
     return fail(Code::kTooLarge, "a descriptor export of {} bytes, at most {} are read",
                 json_text.size(), kMaxCoreExportBytes);
-  const json::value root = TRY(parse_strict_json(json_text));
-  const json::object& object = *TRY(result_of(root));
-  const json::array* entries = object.at("descriptors").if_array();
+  const boost::json::value root = TRY(parse_strict_json(json_text));
+  const boost::json::object& object = *TRY(result_of(root));
+  const boost::json::array* entries = object.at("descriptors").if_array();
   if (entries == nullptr) return fail(Code::kInvalidInput, "\"descriptors\" is not a list");
   if (entries->size() > kMaxCoreExportDescriptors)
     return fail(Code::kTooLarge, "an export of {} descriptors, at most {} are read",

@@ -8,17 +8,15 @@
 namespace coffer::wallet {
 namespace {
 
-namespace json = boost::json;
-
 // The fields of a line; each is asked for once, and what nobody asked for is an error.
 class Fields {
  public:
-  explicit Fields(json::object object) : object_(std::move(object)) {}
+  explicit Fields(boost::json::object object) : object_(std::move(object)) {}
 
   bool has(std::string_view name) const { return object_.contains(name); }
 
   Result<std::optional<std::string>> text(std::string_view name) {
-    const json::value* value = take(name);
+    const boost::json::value* value = take(name);
     if (value == nullptr) return std::nullopt;
     if (!value->is_string()) return wrong(name, "text");
     return std::string(value->get_string());
@@ -29,7 +27,7 @@ class Fields {
     return *std::move(value);
   }
   Result<std::optional<std::uint64_t>> number(std::string_view name, std::uint64_t max) {
-    const json::value* value = take(name);
+    const boost::json::value* value = take(name);
     if (value == nullptr) return std::nullopt;
     if (!value->is_int64() || value->get_int64() < 0 ||
         static_cast<std::uint64_t>(value->get_int64()) > max)
@@ -37,7 +35,7 @@ class Fields {
     return static_cast<std::uint64_t>(value->get_int64());
   }
   Result<bool> flag(std::string_view name) {
-    const json::value* value = take(name);
+    const boost::json::value* value = take(name);
     if (value == nullptr) return false;
     if (!value->is_bool()) return wrong(name, "true or false");
     return value->get_bool();
@@ -50,7 +48,7 @@ class Fields {
   }
 
  private:
-  const json::value* take(std::string_view name) {
+  const boost::json::value* take(std::string_view name) {
     taken_.push_back(name);
     return object_.if_contains(name);
   }
@@ -58,7 +56,7 @@ class Fields {
     return fail(Code::kInvalidInput, "'{}' must be {}", name, expected);
   }
 
-  const json::object object_;
+  const boost::json::object object_;
   std::vector<std::string_view> taken_;
 };
 
@@ -173,7 +171,7 @@ Result<HistoryLine> parse_fields(const chain::Network& network, Fields& fields) 
 }  // namespace
 
 Result<HistoryLine> parse_history_line(const chain::Network& network, std::string_view text) {
-  json::value document = TRY(parse_strict_json(text, 2));
+  boost::json::value document = TRY(parse_strict_json(text, 2));
   if (!document.is_object()) return fail(Code::kInvalidInput, "not an object of JSON");
   Fields fields(std::move(document.get_object()));
   HistoryLine line = TRY(parse_fields(network, fields));
