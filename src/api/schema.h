@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "http/json.h"
+#include "json/writer.h"
 
 namespace coffer::api::schema {
 
@@ -30,7 +30,7 @@ inline const std::string kHashOrNull = R"({"type":["string","null"],"pattern":"^
 // Closed: no other properties than these.
 inline std::string object_of(const Properties& properties,
                              const std::vector<std::string_view>& required, bool closed) {
-  http::JsonWriter out;
+  coffer::json::Writer out;
   out.begin_object().field("type", "object").key("required").begin_array();
   for (const std::string_view name : required) out.value(name);
   out.end_array().key("properties").begin_object();

@@ -2,12 +2,10 @@
 
 #include <boost/json.hpp>
 
-#include "http/json.h"
+#include "json/writer.h"
 
 namespace coffer::api {
 namespace {
-
-using http::JsonWriter;
 
 // Each struct names its fields once; writing, reading and the schema go over the same list.
 template <typename Visitor>
@@ -100,7 +98,7 @@ template <typename T>
 concept Scalar = std::integral<T> || std::same_as<T, std::string>;
 
 struct Writer {
-  JsonWriter out;
+  json::Writer out;
 
   template <typename T>
   void operator()(std::string_view key, const T& value) {
@@ -165,7 +163,7 @@ struct Reader {
 };
 
 struct SchemaWriter {
-  JsonWriter out;
+  json::Writer out;
   std::vector<std::string> names;
 
   template <typename T>
@@ -235,7 +233,7 @@ Result<Status> parse_status(std::string_view text) {
 
 std::string readiness_json(const Status& status) {
   Writer writer;
-  JsonWriter& out = writer.out;
+  json::Writer& out = writer.out;
   out.begin_object().field("ready", status.ready).key("reasons");
   writer.write(status.not_ready_because);
   out.key("halted").begin_array();

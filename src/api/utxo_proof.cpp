@@ -3,13 +3,11 @@
 #include <boost/json.hpp>
 
 #include "crypto/blake2b.h"
-#include "http/json.h"
+#include "json/writer.h"
 #include "utxo/keys.h"
 
 namespace coffer::api {
 namespace {
-
-using http::JsonWriter;
 
 constexpr std::size_t kMaxPath = 128;  // hashes; no range of 2^62 leaves needs more
 
@@ -17,7 +15,7 @@ Hash256 to_hash(const mmr::Digest& digest) {
   return Hash256::from(digest.data());
 }
 
-void write_path(JsonWriter& out, std::string_view key, const std::vector<mmr::Digest>& path) {
+void write_path(json::Writer& out, std::string_view key, const std::vector<mmr::Digest>& path) {
   out.key(key).begin_array();
   for (const mmr::Digest& hash : path) out.value(to_hex(hash));
   out.end_array();
@@ -95,7 +93,7 @@ Result<> readable_fields_agree(const FieldReader& from, ReadProof& read) {
 
 std::string proof_json(chain::Family family, const mmr::UnspentProof& proof) {
   const chain::Outpoint outpoint = utxo::read_outpoint(family, proof.outpoint.data());
-  JsonWriter out;
+  json::Writer out;
   out.begin_object().field("tx_hash", chain::display(family, outpoint.tx));
   out.field("output_index", outpoint.index);
   out.field("block", proof.block_number).field("block_number", proof.block_number);

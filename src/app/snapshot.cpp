@@ -3,7 +3,7 @@
 #include <boost/json.hpp>
 
 #include "base/file.h"
-#include "http/json.h"
+#include "json/writer.h"
 
 namespace coffer::app {
 namespace {
@@ -50,7 +50,7 @@ void add_snapshot_route(api::RouteTable& table, kv::Database& db) {
              .handler = [&db](const http::Request& request) -> Result<http::Response> {
                const fs::path directory = TRY(directory_of(request.body));
                TRY(make_snapshot(db, directory));
-               http::JsonWriter out;
+               json::Writer out;
                out.begin_object().field("directory", directory.string()).end_object();
                http::Response response;
                response.status = 201;

@@ -11,8 +11,8 @@
 #include "base/file.h"
 #include "cli/progress.h"
 #include "cli/table.h"
-#include "http/json.h"
 #include "http/url.h"
+#include "json/writer.h"
 #include "sql/backup.h"
 #include "wallet/history_import.h"
 
@@ -34,7 +34,7 @@ Result<> check_answer(const http::Response& answer) {
 }
 
 Result<bool> ask_daemon_to_rescan(const Context& context, const WalletRescan& rescan) {
-  http::JsonWriter body;
+  json::Writer body;
   body.begin_object();
   if (rescan.from) body.field("from_height", *rescan.from);
   body.end_object();
@@ -85,7 +85,7 @@ std::string way_back(const Context& context, const fs::path& backup,
 
 Result<> print_history(const Context& context, const wallet::HistoryImported& done, bool dry_run) {
   if (context.json) {
-    http::JsonWriter out;
+    json::Writer out;
     out.begin_object()
         .field("dry_run", dry_run)
         .field("lines", done.lines)
@@ -132,7 +132,7 @@ Result<> run_wallet_rescan(const Context& context, const WalletRescan& rescan) {
       }));
   progress.finish();
   if (context.json) {
-    http::JsonWriter out;
+    json::Writer out;
     out.begin_object().field("blocks", done.blocks).field("changed", done.changed).end_object();
     print_line(out.take());
   } else {

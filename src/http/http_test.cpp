@@ -1,10 +1,10 @@
 // The parts that need no socket: addresses, JSON, routes, heads of answers.
 #include <gtest/gtest.h>
 
-#include "http/json.h"
 #include "http/router.h"
 #include "http/url.h"
 #include "http/wire.h"
+#include "json/writer.h"
 
 namespace coffer::http {
 namespace {
@@ -78,7 +78,7 @@ TEST(HostList, compares_without_port_and_case) {
 }
 
 TEST(Json, is_valid_whatever_the_bytes) {
-  JsonWriter json;
+  json::Writer json;
   json.begin_object().field("a", 1).field("b", "x\"\\\n\x01").key("c").begin_array();
   json.value(true).null().value("\xc3\xa9\xff\xed\xa0\x80").begin_object().end_object();
   json.value(std::uint64_t{18446744073709551615u}).end_array().end_object();

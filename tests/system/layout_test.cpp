@@ -26,6 +26,7 @@ constexpr std::size_t kMaxColumns = 100;
 // well.
 const std::map<std::string, Names> kMayInclude = {
     {"base", {}},
+    {"json", {"base"}},
     {"crypto", {"base"}},
     {"codec", {"crypto"}},
     {"mmr", {"crypto"}},
@@ -33,7 +34,7 @@ const std::map<std::string, Names> kMayInclude = {
     {"retention", {"chain"}},
     {"kv", {"base"}},
     {"sql", {"base"}},
-    {"http", {"base"}},
+    {"http", {"json"}},
     {"bus", {"chain"}},
     {"chainstate", {"chain", "kv", "bus"}},
     {"feed", {"chain", "bus", "http"}},
