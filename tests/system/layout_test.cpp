@@ -37,7 +37,7 @@ const std::map<std::string, Names> kMayInclude = {
     {"http", {"json"}},
     {"bus", {"chain"}},
     {"chainstate", {"chain", "kv", "bus"}},
-    {"feed", {"chain", "bus", "http"}},
+    {"feed", {"chain", "bus", "json", "http"}},
     {"utxo", {"chain", "mmr", "kv", "bus", "retention"}},
     {"txstore", {"chain", "kv", "sql", "bus", "retention"}},
     {"wallet", {"chain", "sql", "bus", "retention"}},

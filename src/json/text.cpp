@@ -1,10 +1,10 @@
-#include "feed/json_text.h"
+#include "json/text.h"
 
 #include <boost/json/basic_parser_impl.hpp>
 #include <boost/json/parse.hpp>
 #include <charconv>
 
-namespace coffer::feed {
+namespace coffer::json {
 namespace {
 
 // Takes part in checking a text, and keeps nothing of it.
@@ -79,51 +79,51 @@ std::size_t skip_value(std::string_view text, std::size_t at) {
 
 }  // namespace
 
-std::optional<JsonText> JsonText::parse(std::string_view text) {
+std::optional<Text> Text::parse(std::string_view text) {
   boost::json::basic_parser<Nothing> parser{boost::json::parse_options()};
   boost::json::error_code error;
   const std::size_t used = parser.write_some(false, text.data(), text.size(), error);
   if (error || used < text.size() || !parser.done()) return std::nullopt;
   text.remove_prefix(skip_blanks(text, 0));
   while (is_blank(text.back())) text.remove_suffix(1);
-  return JsonText(text);
+  return Text(text);
 }
 
-std::optional<JsonText> JsonText::find(std::string_view name) const {
-  std::optional<JsonText> found;
+std::optional<Text> Text::find(std::string_view name) const {
+  std::optional<Text> found;
   if (!is_object()) return found;
   for (std::size_t at = skip_blanks(text_, 1); text_[at] != '}';) {
     const std::size_t key_end = skip_string(text_, at);
-    const JsonText key(text_.substr(at, key_end - at));
+    const Text key(text_.substr(at, key_end - at));
     const std::size_t colon = skip_blanks(text_, key_end);
     const std::size_t begin = skip_blanks(text_, colon + 1), end = skip_value(text_, begin);
     const auto plain = key.plain_string();
     if (plain ? *plain == name : key.string(name.size()) == name)
-      found = JsonText(text_.substr(begin, end - begin));
+      found = Text(text_.substr(begin, end - begin));
     at = skip_blanks(text_, end);
     if (text_[at] == ',') at = skip_blanks(text_, at + 1);
   }
   return found;
 }
 
-void JsonText::for_each(const std::function<bool(JsonText)>& visit) const {
+void Text::for_each(const std::function<bool(Text)>& visit) const {
   if (!is_array()) return;
   for (std::size_t at = skip_blanks(text_, 1); text_[at] != ']';) {
     const std::size_t end = skip_value(text_, at);
-    if (!visit(JsonText(text_.substr(at, end - at)))) return;
+    if (!visit(Text(text_.substr(at, end - at)))) return;
     at = skip_blanks(text_, end);
     if (text_[at] == ',') at = skip_blanks(text_, at + 1);
   }
 }
 
-std::optional<std::string_view> JsonText::plain_string() const {
+std::optional<std::string_view> Text::plain_string() const {
   if (!is_string()) return std::nullopt;
   const std::string_view inner = text_.substr(1, text_.size() - 2);
   if (inner.find('\\') != std::string_view::npos) return std::nullopt;
   return inner;
 }
 
-std::optional<std::string> JsonText::string(std::size_t max_bytes) const {
+std::optional<std::string> Text::string(std::size_t max_bytes) const {
   constexpr std::size_t kLongestEscape = 6;  // \u0061 for one byte
   if (!is_string() || text_.size() - 2 > kLongestEscape * max_bytes) return std::nullopt;
   std::string said;
@@ -140,7 +140,7 @@ std::optional<std::string> JsonText::string(std::size_t max_bytes) const {
   return said;
 }
 
-std::optional<std::int64_t> JsonText::integer() const {
+std::optional<std::int64_t> Text::integer() const {
   std::int64_t value = 0;
   const char* end = text_.data() + text_.size();
   const auto [stopped, error] = std::from_chars(text_.data(), end, value);
@@ -148,4 +148,4 @@ std::optional<std::int64_t> JsonText::integer() const {
   return value;
 }
 
-}  // namespace coffer::feed
+}  // namespace coffer::json
