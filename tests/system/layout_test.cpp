@@ -42,8 +42,8 @@ const std::map<std::string, Names> kMayInclude = {
     {"txstore", {"chain", "kv", "sql", "bus", "retention"}},
     {"wallet", {"chain", "sql", "bus", "retention"}},
     {"token", {"sql", "mmr"}},
-    {"api", {"http", "chainstate", "feed", "utxo", "txstore", "wallet", "token"}},
-    {"cli", {"api", "http", "chainstate", "feed", "utxo", "txstore", "wallet", "token"}},
+    {"api", {"json", "http", "chainstate", "feed", "utxo", "txstore", "wallet", "token"}},
+    {"cli", {"api", "json", "http", "chainstate", "feed", "utxo", "txstore", "wallet", "token"}},
     {"app", {"api", "cli"}},
 };
 const Names kModules = {"utxo", "txstore", "wallet", "token"};
