@@ -1,8 +1,7 @@
 #include "api/utxo_proof.h"
 
-#include <boost/json.hpp>
-
 #include "crypto/blake2b.h"
+#include "json/reader.h"
 #include "json/writer.h"
 #include "utxo/keys.h"
 
@@ -23,38 +22,34 @@ void write_path(json::Writer& out, std::string_view key, const std::vector<mmr::
 
 // Reads fields of one object; every error names the field.
 struct FieldReader {
-  const boost::json::object& object;
+  json::Value object;
 
-  Result<const boost::json::value*> field(std::string_view name) const {
-    const boost::json::value* value = object.if_contains(name);
-    if (value == nullptr) return fail(Code::kInvalidInput, "the proof has no {}", name);
-    return value;
+  Result<json::Value> field(std::string_view name) const {
+    auto value = object.find(name);
+    if (!value) return fail(Code::kInvalidInput, "the proof has no {}", name);
+    return *std::move(value);
   }
   Result<std::uint64_t> number(std::string_view name) const {
-    const boost::json::value* value = TRY(field(name));
-    boost::json::error_code error;
-    const auto whole = value->to_number<std::uint64_t>(error);
-    if (error) return fail(Code::kInvalidInput, "the proof's {} is not a whole number", name);
-    return whole;
+    const auto whole = TRY(field(name)).whole_number();
+    if (!whole) return fail(Code::kInvalidInput, "the proof's {} is not a whole number", name);
+    return *whole;
   }
-  Result<std::string_view> text(std::string_view name) const {
-    const boost::json::value* value = TRY(field(name));
-    if (!value->is_string()) return fail(Code::kInvalidInput, "the proof's {} is no text", name);
-    return std::string_view(value->get_string());
+  Result<std::string> text(std::string_view name) const {
+    auto text = TRY(field(name)).string();
+    if (!text) return fail(Code::kInvalidInput, "the proof's {} is no text", name);
+    return *std::move(text);
   }
   Result<Bytes> bytes(std::string_view name) const {
-    const std::string_view hex = TRY(text(name));
+    const std::string hex = TRY(text(name));
     return TRY_IN(fmt::format("the proof's {}", name), from_hex(hex));
   }
   Result<std::vector<mmr::Digest>> path(std::string_view name) const {
-    const boost::json::value* value = TRY(field(name));
-    const boost::json::array* items = value->if_array();
-    if (items == nullptr || items->size() > kMaxPath)
+    const json::Value value = TRY(field(name));
+    if (!value.is_array() || value.size() > kMaxPath)
       return fail(Code::kInvalidInput, "the proof's {} is not a list of hashes", name);
     std::vector<mmr::Digest> hashes;
-    for (const boost::json::value& item : *items) {
-      auto raw =
-          item.is_string() ? from_hex(std::string_view(item.get_string())) : Result<Bytes>(Bytes());
+    for (const json::Value& item : value.elements()) {
+      auto raw = from_hex(item.string().value_or(""));
       mmr::Digest& hash = hashes.emplace_back();
       if (!raw || raw->size() != hash.size())
         return fail(Code::kInvalidInput, "the proof's {} holds what is not a hash", name);
@@ -122,13 +117,10 @@ void add_proof_schema(RouteTable& table) {
 }
 
 Result<ReadProof> parse_proof(std::string_view text) {
-  boost::json::error_code error;
-  boost::json::parse_options options;
-  options.max_depth = 4;
-  const boost::json::value document = boost::json::parse(text, error, {}, options);
-  if (error || !document.is_object())
+  const auto document = json::parse(text, {.max_depth = 4});
+  if (!document || !document->is_object())
     return fail(Code::kInvalidInput, "not a proof: no JSON object");
-  const FieldReader from{document.get_object()};
+  const FieldReader from{*document};
   ReadProof read;
   mmr::UnspentProof& proof = read.proof;
   proof.block_number = TRY(from.number("block_number"));
