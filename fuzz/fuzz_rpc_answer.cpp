@@ -5,11 +5,11 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "feed/rpc_answer.h"
+#include "json/text.h"
 
 namespace {
 
 using namespace coffer;
-using json::Text;
 
 // What is found lies within the text, and is what a tree of the text has there.
 void compare(json::Text text, const boost::json::value& tree) {
