@@ -5,21 +5,21 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "feed/rpc_answer.h"
+#include "json/text.h"
 
 namespace {
 
 using namespace coffer;
-using feed::JsonText;
 
 // What is found lies within the text, and is what a tree of the text has there.
-void compare(JsonText text, const boost::json::value& tree) {
+void compare(json::Text text, const boost::json::value& tree) {
   CHECK(text.is_object() == tree.is_object() && text.is_array() == tree.is_array());
   CHECK(text.is_string() == tree.is_string() && text.is_null() == tree.is_null());
   if (tree.is_int64()) CHECK(text.integer() == tree.get_int64());
   if (tree.is_string())
     CHECK(text.string(text.text().size()) == std::string_view(tree.get_string()));
   std::size_t elements = 0;
-  text.for_each([&](JsonText element) {
+  text.for_each([&](json::Text element) {
     compare(element, tree.get_array().at(elements++));
     return true;
   });
@@ -39,7 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string body(as_text({data + 1, size - 1}));
   boost::system::error_code error;
   const boost::json::value tree = boost::json::parse(body, error);
-  const auto text = JsonText::parse(body);
+  const auto text = json::Text::parse(body);
   CHECK(text.has_value() == !error);
   // A tree is looked at as a whole for each of its members, so a large one takes too long.
   if (text && size < 2'000) compare(*text, tree);

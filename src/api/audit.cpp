@@ -5,7 +5,7 @@
 
 #include <cerrno>
 
-#include "http/json.h"
+#include "json/writer.h"
 
 namespace coffer::api {
 
@@ -29,7 +29,7 @@ Result<> AuditLog::reopen() {
 }
 
 Result<> AuditLog::append(const AuditEntry& entry) {
-  http::JsonWriter json;
+  json::Writer json;
   json.begin_object().field("time_unix_ms", entry.unix_ms).field("method", entry.method);
   json.field("route", entry.route).field("path", entry.path).field("status", entry.status);
   json.field("token", entry.token).field("remote", entry.remote).end_object();

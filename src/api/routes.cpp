@@ -4,12 +4,10 @@
 #include <map>
 
 #include "base/check.h"
-#include "http/json.h"
+#include "json/writer.h"
 
 namespace coffer::api {
 namespace {
-
-using http::JsonWriter;
 
 constexpr std::string_view kProblemSchema =
     R"({"type":"object","description":"An RFC 9457 problem document","required":["type","title",)"
@@ -21,13 +19,13 @@ std::string reference(std::string_view schema) {
   return fmt::format(R"({{"$ref":"#/components/schemas/{}"}})", schema);
 }
 
-void write_content(JsonWriter& json, std::string_view content_type, std::string_view schema) {
+void write_content(json::Writer& json, std::string_view content_type, std::string_view schema) {
   json.key("content").begin_object().key(content_type).begin_object();
   json.key("schema").raw(schema.empty() ? R"({"type":"string"})" : reference(schema));
   json.end_object().end_object();
 }
 
-void write_parameter(JsonWriter& json, const Parameter& parameter) {
+void write_parameter(json::Writer& json, const Parameter& parameter) {
   constexpr std::string_view kIn[] = {"path", "query", "header"};
   bool required = parameter.required || parameter.in == Parameter::In::kPath;
   json.begin_object().field("name", parameter.name);
@@ -47,14 +45,14 @@ std::string operation_id(const Route& route) {
   return id;
 }
 
-void write_security(JsonWriter& json, Scope scope) {
+void write_security(json::Writer& json, Scope scope) {
   json.key("security").begin_array();
   if (scope == Scope::kRead) json.begin_object().end_object();  // none on loopback
   if (scope != Scope::kPublic) json.raw(R"({"token":[]})");
   json.end_array().field("x-coffer-scope", name(scope));
 }
 
-void write_operation(JsonWriter& json, const Route& route) {
+void write_operation(json::Writer& json, const Route& route) {
   std::string method(http::name(route.method));
   std::transform(method.begin(), method.end(), method.begin(),
                  [](char c) { return static_cast<char>(c - 'A' + 'a'); });
@@ -133,7 +131,7 @@ http::Router RouteTable::router() const {
 std::string RouteTable::openapi(std::string_view version) const {
   std::map<std::string_view, std::vector<const Route*>> by_path;
   for (const Route& route : routes_) by_path[route.pattern].push_back(&route);
-  JsonWriter json;
+  json::Writer json;
   json.begin_object().field("openapi", "3.1.0").key("info").begin_object();
   json.field("title", "Coffer").field("version", version);
   json.field("description",

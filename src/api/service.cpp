@@ -10,7 +10,7 @@
 #include "api/status_json.h"
 #include "api/status_metrics.h"
 #include "base/log.h"
-#include "http/json.h"
+#include "json/writer.h"
 
 namespace coffer::api {
 

@@ -55,6 +55,11 @@ TEST(Service, status_survives_the_way_through_json) {
   EXPECT_EQ(parsed->totals.bytes, 18'446'744'073'709'551'615u);
   for (auto bad : {"", "{}", "[]", R"({"version":1})"})
     EXPECT_EQ(parse_status(bad).error().code, Code::kCorrupt);
+  EXPECT_EQ(parse_status(R"({"version":1})").error().message,
+            "not a status of Coffer: version is of another type");
+  std::string altered = answer.body;
+  altered.replace(altered.find("\"digest\""), 8, "\"digests\"");
+  EXPECT_EQ(parse_status(altered).error().message, "not a status of Coffer: digest is missing");
 }
 
 // Every "$ref" in the document points at something.

@@ -1,14 +1,10 @@
 #include "api/status_json.h"
 
-#include <boost/json.hpp>
-
-#include "http/json.h"
+#include "json/reader.h"
+#include "json/writer.h"
 
 namespace coffer::api {
 namespace {
-
-using http::JsonWriter;
-namespace json = boost::json;
 
 // Each struct names its fields once; writing, reading and the schema go over the same list.
 template <typename Visitor>
@@ -101,7 +97,7 @@ template <typename T>
 concept Scalar = std::integral<T> || std::same_as<T, std::string>;
 
 struct Writer {
-  JsonWriter out;
+  json::Writer out;
 
   template <typename T>
   void operator()(std::string_view key, const T& value) {
@@ -134,39 +130,63 @@ struct Writer {
   }
 };
 
-// Throws what Boost.JSON throws; parse_status() catches it.
+// Stops at the first field that is missing or of another type, and names it in `fault`.
 struct Reader {
-  const json::object* object;
+  json::Value object;
+  std::string& fault;
 
   template <typename T>
   void operator()(std::string_view key, T& value) {
-    read(object->at(key), value);
+    if (!fault.empty()) return;
+    const auto found = object.find(key);
+    if (!found)
+      fault = fmt::format("{} is missing", key);
+    else if (!read(*found, value) && fault.empty())
+      fault = fmt::format("{} is of another type", key);
   }
-  void read(const json::value& from, std::string& to) { to = from.as_string().c_str(); }
-  void read(const json::value& from, bool& to) { to = from.as_bool(); }
-  template <std::integral T>
-  void read(const json::value& from, T& to) {
-    to = from.to_number<T>();
+  bool read(const json::Value& from, std::string& to) { return take(from.string(), to); }
+  bool read(const json::Value& from, bool& to) { return take(from.boolean(), to); }
+  template <std::signed_integral T>
+  bool read(const json::Value& from, T& to) {
+    return take(from.int64(), to);
+  }
+  template <std::unsigned_integral T>
+  bool read(const json::Value& from, T& to) {
+    return take(from.uint64(), to);
   }
   template <typename T>
-  void read(const json::value& from, std::optional<T>& to) {
-    if (from.is_null()) return to.reset();
-    read(from, to.emplace());
+  bool read(const json::Value& from, std::optional<T>& to) {
+    to.reset();
+    return from.is_null() || read(from, to.emplace());
   }
   template <typename T>
-  void read(const json::value& from, std::vector<T>& to) {
-    for (const json::value& item : from.as_array()) read(item, to.emplace_back());
+  bool read(const json::Value& from, std::vector<T>& to) {
+    if (!from.is_array()) return false;
+    for (const json::Value& item : from.elements())
+      if (!read(item, to.emplace_back())) return false;
+    return true;
   }
   template <typename T>
     requires(!Scalar<T>)
-  void read(const json::value& from, T& to) {
-    Reader inner{&from.as_object()};
+  bool read(const json::Value& from, T& to) {
+    if (!from.is_object()) return false;
+    Reader inner{from, fault};
     visit(inner, to);
+    return fault.empty();
+  }
+
+  template <typename From, typename T>
+  static bool take(std::optional<From> from, T& to) {
+    if (!from) return false;
+    if constexpr (std::integral<T> && !std::same_as<T, bool>)
+      if (!std::in_range<T>(*from)) return false;
+    to = static_cast<T>(*std::move(from));
+    return true;
   }
 };
 
 struct SchemaWriter {
-  JsonWriter out;
+  json::Writer out;
   std::vector<std::string> names;
 
   template <typename T>
@@ -224,19 +244,18 @@ std::string to_json(const Status& status) {
 }
 
 Result<Status> parse_status(std::string_view text) {
-  try {
-    json::value value = json::parse(text);
-    Status status;
-    Reader{nullptr}.read(value, status);
-    return status;
-  } catch (const std::exception& error) {
-    return fail(Code::kCorrupt, "not a status of Coffer: {}", error.what());
-  }
+  const auto value = json::parse(text);
+  if (!value) return fail(Code::kCorrupt, "not a status of Coffer: {}", value.error().message);
+  Status status;
+  std::string fault;
+  if (!Reader{*value, fault}.read(*value, status))
+    return fail(Code::kCorrupt, "not a status of Coffer: {}", fault.empty() ? "no object" : fault);
+  return status;
 }
 
 std::string readiness_json(const Status& status) {
   Writer writer;
-  JsonWriter& out = writer.out;
+  json::Writer& out = writer.out;
   out.begin_object().field("ready", status.ready).key("reasons");
   writer.write(status.not_ready_because);
   out.key("halted").begin_array();

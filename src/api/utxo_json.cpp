@@ -1,16 +1,15 @@
 #include "api/utxo_json.h"
 
 #include "chain/address.h"
-#include "http/json.h"
+#include "json/writer.h"
 
 namespace coffer::api {
 namespace {
 
 using chain::Family;
 using chain::Network;
-using http::JsonWriter;
 
-void text_or_null(JsonWriter& out, std::string_view key, const std::optional<std::string>& text) {
+void text_or_null(json::Writer& out, std::string_view key, const std::optional<std::string>& text) {
   out.key(key);
   if (text)
     out.value(*text);
@@ -18,7 +17,7 @@ void text_or_null(JsonWriter& out, std::string_view key, const std::optional<std
     out.null();
 }
 
-void number_or_null(JsonWriter& out, std::string_view key,
+void number_or_null(json::Writer& out, std::string_view key,
                     const std::optional<std::uint64_t>& number) {
   out.key(key);
   if (number)
@@ -27,12 +26,12 @@ void number_or_null(JsonWriter& out, std::string_view key,
     out.null();
 }
 
-void hex_or_null(JsonWriter& out, std::string_view key, ByteView bytes) {
+void hex_or_null(json::Writer& out, std::string_view key, ByteView bytes) {
   text_or_null(out, key, bytes.empty() ? std::nullopt : std::optional(to_hex(bytes)));
 }
 
 // A block's or transaction's hash as its chain prints it; null for zeros or nothing.
-void hash_or_null(JsonWriter& out, std::string_view key, Family family, ByteView hash) {
+void hash_or_null(json::Writer& out, std::string_view key, Family family, ByteView hash) {
   std::optional<std::string> text;
   if (hash.size() == Hash256::kSize)
     if (const Hash256 value = Hash256::from(hash.data()); !value.is_zero())
@@ -40,12 +39,12 @@ void hash_or_null(JsonWriter& out, std::string_view key, Family family, ByteView
   text_or_null(out, key, text);
 }
 
-void write_outpoint(JsonWriter& out, Family family, const chain::Outpoint& outpoint) {
+void write_outpoint(json::Writer& out, Family family, const chain::Outpoint& outpoint) {
   out.field("tx_hash", chain::display(family, outpoint.tx));
   out.field("output_index", outpoint.index);
 }
 
-void write_amount(JsonWriter& out, std::optional<ByteView> policy, ByteView name,
+void write_amount(json::Writer& out, std::optional<ByteView> policy, ByteView name,
                   std::string_view coin, const std::string& quantity) {
   out.begin_object();
   if (policy) {
@@ -57,7 +56,7 @@ void write_amount(JsonWriter& out, std::optional<ByteView> policy, ByteView name
   out.field("quantity", quantity).end_object();
 }
 
-void write_owner(JsonWriter& out, const Network& network, ByteView address) {
+void write_owner(json::Writer& out, const Network& network, ByteView address) {
   out.field("owner_addr", owner_text(network, address));
   chain::Credentials owner;
   if (network.family == Family::kCardano) owner = chain::credentials_of(address);
@@ -70,7 +69,7 @@ void write_owner(JsonWriter& out, const Network& network, ByteView address) {
   hex_or_null(out, "owner_stake_credential", owner.stake ? owner.stake->hash.view() : ByteView{});
 }
 
-void write_value(JsonWriter& out, Family family, const utxo::UtxoRecord& record) {
+void write_value(json::Writer& out, Family family, const utxo::UtxoRecord& record) {
   const std::string coin = std::to_string(record.coin.value);
   out.field(amount_field(family), coin).key("amounts").begin_array();
   write_amount(out, std::nullopt, {}, coin_unit(family), coin);
@@ -80,7 +79,7 @@ void write_value(JsonWriter& out, Family family, const utxo::UtxoRecord& record)
   out.end_array();
 }
 
-void write_spent(JsonWriter& out, Family family, const utxo::SpentInfo* spent) {
+void write_spent(json::Writer& out, Family family, const utxo::SpentInfo* spent) {
   out.field("spent", spent != nullptr);
   hash_or_null(out, "spent_tx_hash", family, spent ? spent->by.view() : ByteView{});
   const auto number = [&](auto value) {
@@ -97,12 +96,12 @@ void write_spent(JsonWriter& out, Family family, const utxo::SpentInfo* spent) {
   number_or_null(out, "spent_epoch", spent ? spent->epoch : std::nullopt);
 }
 
-void write_cursor(JsonWriter& out, const std::string& cursor) {
+void write_cursor(json::Writer& out, const std::string& cursor) {
   text_or_null(out, "next_cursor", cursor.empty() ? std::nullopt : std::optional(cursor));
 }
 
 template <typename Rows, typename Of>
-void write_outpoints(JsonWriter& out, std::string_view key, Family family, const Rows& rows,
+void write_outpoints(json::Writer& out, std::string_view key, Family family, const Rows& rows,
                      Of outpoint_of) {
   out.key(key).begin_array();
   for (const auto& row : rows) {
@@ -113,7 +112,7 @@ void write_outpoints(JsonWriter& out, std::string_view key, Family family, const
   out.end_array();
 }
 
-void write_mmr(JsonWriter& out, const std::optional<utxo::MmrDelta>& mmr) {
+void write_mmr(json::Writer& out, const std::optional<utxo::MmrDelta>& mmr) {
   out.key("mmr");
   if (!mmr) {
     out.null();
@@ -129,7 +128,7 @@ void write_mmr(JsonWriter& out, const std::optional<utxo::MmrDelta>& mmr) {
 
 }  // namespace
 
-void write_state_at(JsonWriter& out, Family family, const bus::Position& position,
+void write_state_at(json::Writer& out, Family family, const bus::Position& position,
                     BlockNumber number) {
   number_or_null(out, "block",
                  position.at_origin ? std::nullopt : std::optional<std::uint64_t>(number.value));
@@ -160,7 +159,7 @@ std::string owner_text(const Network& network, ByteView address) {
   return to_hex(address);
 }
 
-void write_utxo(JsonWriter& out, const Network& network, const utxo::Utxo& utxo,
+void write_utxo(json::Writer& out, const Network& network, const utxo::Utxo& utxo,
                 const utxo::SpentInfo* spent, bool with_spent) {
   const utxo::UtxoRecord& record = utxo.record;
   const Family family = network.family;
@@ -185,13 +184,13 @@ void write_utxo(JsonWriter& out, const Network& network, const utxo::Utxo& utxo,
 }
 
 std::string utxo_json(const Network& network, const utxo::Found& found) {
-  JsonWriter out;
+  json::Writer out;
   write_utxo(out, network, found.utxo, found.spent ? &*found.spent : nullptr, true);
   return out.take();
 }
 
 std::string page_json(const Network& network, const utxo::Page& page) {
-  JsonWriter out;
+  json::Writer out;
   out.begin_object().key("utxos").begin_array();
   for (const utxo::Utxo& utxo : page.utxos) write_utxo(out, network, utxo);
   out.end_array();
@@ -202,7 +201,7 @@ std::string page_json(const Network& network, const utxo::Page& page) {
 }
 
 std::string balance_json(const Network& network, ByteView address, const utxo::Balance& balance) {
-  JsonWriter out;
+  json::Writer out;
   const std::string coin = decimal(balance.coin);
   out.begin_object().field("address", owner_text(network, address));
   out.field(amount_field(network.family), coin).key("amounts").begin_array();
@@ -219,7 +218,7 @@ std::string balance_json(const Network& network, ByteView address, const utxo::B
 std::string delta_json(const Network& network, const utxo::BlockDelta& delta) {
   const Family family = network.family;
   const auto of_entry = [](const auto& entry) { return entry.outpoint; };
-  JsonWriter out;
+  json::Writer out;
   out.begin_object().field("block", delta.number.value).field("block_number", delta.number.value);
   out.field("slot", delta.slot.value).field("block_hash", chain::display(family, delta.hash));
   write_outpoints(out, "created", family, delta.created, of_entry);
@@ -242,7 +241,7 @@ std::string delta_json(const Network& network, const utxo::BlockDelta& delta) {
 }
 
 std::string root_json(const Network& network, const utxo::Root& root) {
-  JsonWriter out;
+  json::Writer out;
   out.begin_object().field("root", root.root.hex()).field("leaves", root.leaves);
   out.field("block", root.number.value).field("block_number", root.number.value);
   hash_or_null(out, "block_hash", network.family, root.block_hash.view());

@@ -10,8 +10,8 @@
 #include "chain/network.h"
 #include "utxo/state.h"
 
-namespace coffer::http {
-class JsonWriter;
+namespace coffer::json {
+class Writer;
 }
 
 namespace coffer::api {
@@ -19,7 +19,7 @@ namespace coffer::api {
 // All are thread-safe, and linear in what they write.
 
 // One output as an object; with `with_spent` also "spent" and the spent_… fields.
-void write_utxo(http::JsonWriter& out, const chain::Network& network, const utxo::Utxo& utxo,
+void write_utxo(coffer::json::Writer& out, const chain::Network& network, const utxo::Utxo& utxo,
                 const utxo::SpentInfo* spent = nullptr, bool with_spent = false);
 std::string utxo_json(const chain::Network& network, const utxo::Found& found);
 std::string page_json(const chain::Network& network, const utxo::Page& page);
@@ -29,7 +29,7 @@ std::string delta_json(const chain::Network& network, const utxo::BlockDelta& de
 std::string root_json(const chain::Network& network, const utxo::Root& root);
 
 // "block" and "block_hash" of the block after which an answer holds; null before the first.
-void write_state_at(http::JsonWriter& out, chain::Family family, const bus::Position& position,
+void write_state_at(coffer::json::Writer& out, chain::Family family, const bus::Position& position,
                     BlockNumber number);
 
 // The address in words, or as hex where it has none.

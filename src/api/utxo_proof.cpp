@@ -1,16 +1,12 @@
 #include "api/utxo_proof.h"
 
-#include <boost/json.hpp>
-
 #include "crypto/blake2b.h"
-#include "http/json.h"
+#include "json/reader.h"
+#include "json/writer.h"
 #include "utxo/keys.h"
 
 namespace coffer::api {
 namespace {
-
-namespace json = boost::json;
-using http::JsonWriter;
 
 constexpr std::size_t kMaxPath = 128;  // hashes; no range of 2^62 leaves needs more
 
@@ -18,7 +14,7 @@ Hash256 to_hash(const mmr::Digest& digest) {
   return Hash256::from(digest.data());
 }
 
-void write_path(JsonWriter& out, std::string_view key, const std::vector<mmr::Digest>& path) {
+void write_path(json::Writer& out, std::string_view key, const std::vector<mmr::Digest>& path) {
   out.key(key).begin_array();
   for (const mmr::Digest& hash : path) out.value(to_hex(hash));
   out.end_array();
@@ -26,38 +22,34 @@ void write_path(JsonWriter& out, std::string_view key, const std::vector<mmr::Di
 
 // Reads fields of one object; every error names the field.
 struct FieldReader {
-  const json::object& object;
+  json::Value object;
 
-  Result<const json::value*> field(std::string_view name) const {
-    const json::value* value = object.if_contains(name);
-    if (value == nullptr) return fail(Code::kInvalidInput, "the proof has no {}", name);
-    return value;
+  Result<json::Value> field(std::string_view name) const {
+    auto value = object.find(name);
+    if (!value) return fail(Code::kInvalidInput, "the proof has no {}", name);
+    return *std::move(value);
   }
   Result<std::uint64_t> number(std::string_view name) const {
-    const json::value* value = TRY(field(name));
-    json::error_code error;
-    const auto whole = value->to_number<std::uint64_t>(error);
-    if (error) return fail(Code::kInvalidInput, "the proof's {} is not a whole number", name);
-    return whole;
+    const auto whole = TRY(field(name)).whole_number();
+    if (!whole) return fail(Code::kInvalidInput, "the proof's {} is not a whole number", name);
+    return *whole;
   }
-  Result<std::string_view> text(std::string_view name) const {
-    const json::value* value = TRY(field(name));
-    if (!value->is_string()) return fail(Code::kInvalidInput, "the proof's {} is no text", name);
-    return std::string_view(value->get_string());
+  Result<std::string> text(std::string_view name) const {
+    auto text = TRY(field(name)).string();
+    if (!text) return fail(Code::kInvalidInput, "the proof's {} is no text", name);
+    return *std::move(text);
   }
   Result<Bytes> bytes(std::string_view name) const {
-    const std::string_view hex = TRY(text(name));
+    const std::string hex = TRY(text(name));
     return TRY_IN(fmt::format("the proof's {}", name), from_hex(hex));
   }
   Result<std::vector<mmr::Digest>> path(std::string_view name) const {
-    const json::value* value = TRY(field(name));
-    const json::array* items = value->if_array();
-    if (items == nullptr || items->size() > kMaxPath)
+    const json::Value value = TRY(field(name));
+    if (!value.is_array() || value.size() > kMaxPath)
       return fail(Code::kInvalidInput, "the proof's {} is not a list of hashes", name);
     std::vector<mmr::Digest> hashes;
-    for (const json::value& item : *items) {
-      auto raw =
-          item.is_string() ? from_hex(std::string_view(item.get_string())) : Result<Bytes>(Bytes());
+    for (const json::Value& item : value.elements()) {
+      auto raw = from_hex(item.string().value_or(""));
       mmr::Digest& hash = hashes.emplace_back();
       if (!raw || raw->size() != hash.size())
         return fail(Code::kInvalidInput, "the proof's {} holds what is not a hash", name);
@@ -96,7 +88,7 @@ Result<> readable_fields_agree(const FieldReader& from, ReadProof& read) {
 
 std::string proof_json(chain::Family family, const mmr::UnspentProof& proof) {
   const chain::Outpoint outpoint = utxo::read_outpoint(family, proof.outpoint.data());
-  JsonWriter out;
+  json::Writer out;
   out.begin_object().field("tx_hash", chain::display(family, outpoint.tx));
   out.field("output_index", outpoint.index);
   out.field("block", proof.block_number).field("block_number", proof.block_number);
@@ -125,13 +117,10 @@ void add_proof_schema(RouteTable& table) {
 }
 
 Result<ReadProof> parse_proof(std::string_view text) {
-  json::error_code error;
-  json::parse_options options;
-  options.max_depth = 4;
-  const json::value document = json::parse(text, error, {}, options);
-  if (error || !document.is_object())
+  const auto document = json::parse(text, {.max_depth = 4});
+  if (!document || !document->is_object())
     return fail(Code::kInvalidInput, "not a proof: no JSON object");
-  const FieldReader from{document.get_object()};
+  const FieldReader from{*document};
   ReadProof read;
   mmr::UnspentProof& proof = read.proof;
   proof.block_number = TRY(from.number("block_number"));

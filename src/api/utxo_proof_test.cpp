@@ -80,6 +80,14 @@ TEST_P(Proofs, EveryFieldIsNeededAndOfItsType) {
     EXPECT_FALSE(parse_proof(bad)) << bad;
 }
 
+// Readers differ in which of two they take.
+TEST_P(Proofs, AFieldThatIsThereTwiceIsRefused) {
+  std::string text = proof_json(GetParam(), Sample(GetParam()).proof);
+  ASSERT_TRUE(parse_proof(text));
+  text.insert(1, R"("output_index":4,)");
+  EXPECT_EQ(parse_proof(text).error().message, "not a proof: no JSON object");
+}
+
 // Whatever a changed byte does, it never makes another proof hold.
 TEST_P(Proofs, AlteredTextNeverProvesAnythingElse) {
   const Sample sample(GetParam());

@@ -1,11 +1,11 @@
 // The JSON Schemas of what utxo_json.cpp writes. utxo_routes_test.cpp compares the two.
-#include "api/schema.h"
 #include "api/utxo_json.h"
+#include "json/schema.h"
 
 namespace coffer::api {
 namespace {
 
-using namespace schema;
+using namespace json::schema;
 
 Properties utxo_properties(chain::Family family) {
   Properties all = {{"tx_hash", kHash},

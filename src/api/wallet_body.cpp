@@ -1,113 +1,45 @@
 #include "api/wallet_body.h"
 
-#include <boost/json.hpp>
-
 #include "api/utxo_input.h"
 #include "api/wallet_input.h"
 #include "chain/address.h"
-#include "wallet/strict_json.h"
+#include "json/reader.h"
 
 namespace coffer::api {
 namespace {
-
-namespace json = boost::json;
 
 constexpr std::uint64_t kMaxIndex = 0x7fffffff;  // of a descriptor, or in a block
 constexpr std::uint64_t kMaxGapLimit = 100'000;  // as the table says
 constexpr std::uint64_t kMaxTime = 1ull << 40;
 
-// A JSON object with known fields only. What an accessor does not find is an error that says so, or
-// the default of an optional one.
-class Body {
- public:
-  static Result<Body> parse(std::string_view text, std::vector<std::string_view> known) {
-    json::value document =
-        TRY_IN("the body", wallet::parse_strict_json(text.empty() ? "{}" : text));
-    if (!document.is_object()) return fail(Code::kInvalidInput, "the body must be a JSON object");
-    return of(std::move(document.as_object()), std::move(known));
-  }
-  static Result<Body> of(json::object object, std::vector<std::string_view> known) {
-    for (const auto& [key, value] : object)
-      if (std::ranges::find(known, std::string_view(key)) == known.end())
-        return fail(Code::kInvalidInput, "unknown field '{}'; known are {}",
-                    std::string_view(key).substr(0, 100),
-                    known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")));
-    return Body(std::move(object));
-  }
-
-  // null is the same as absent.
-  const json::value* find(std::string_view name) const {
-    const json::value* value = object_.if_contains(name);
-    return value == nullptr || value->is_null() ? nullptr : value;
-  }
-  Result<std::optional<std::string>> text_if(std::string_view name) const {
-    const json::value* value = find(name);
-    if (value == nullptr) return std::nullopt;
-    if (!value->is_string()) return fail(Code::kInvalidInput, "{}: expected a string", name);
-    return std::string(value->get_string());
-  }
-  Result<std::string> text(std::string_view name) const {
-    auto found = TRY(text_if(name));
-    if (!found) return fail(Code::kInvalidInput, "{}: missing; expected a string", name);
-    return *std::move(found);
-  }
-  Result<std::optional<std::uint64_t>> whole_if(std::string_view name, std::uint64_t min,
-                                                std::uint64_t max) const {
-    const json::value* value = find(name);
-    if (value == nullptr) return std::nullopt;
-    json::error_code error;
-    const auto number = value->is_number() && !value->is_double()
-                            ? value->to_number<std::uint64_t>(error)
-                            : std::uint64_t{0};
-    if (!value->is_number() || value->is_double() || error || number < min || number > max)
-      return fail(Code::kInvalidInput, "{}: expected a whole number from {} to {}", name, min, max);
-    return number;
-  }
-  Result<bool> flag(std::string_view name) const {
-    const json::value* value = find(name);
-    if (value == nullptr) return false;
-    if (!value->is_bool()) return fail(Code::kInvalidInput, "{}: expected true or false", name);
-    return value->get_bool();
-  }
-
- private:
-  explicit Body(json::object object) : object_(std::move(object)) {}
-  json::object object_;
-};
-
-Result<std::optional<std::uint32_t>> index_if(const Body& body, std::string_view name) {
+Result<std::optional<std::uint32_t>> index_if(const json::ObjectReader& body,
+                                              std::string_view name) {
   const auto number = TRY(body.whole_if(name, 0, kMaxIndex));
   if (!number) return std::nullopt;
   return static_cast<std::uint32_t>(*number);
 }
 
-Result<wallet::LockId> lock_id(const Body& body) {
+Result<wallet::LockId> lock_id(const json::ObjectReader& body) {
   const std::string text = TRY(body.text("lock_id"));
   return parse_lock_id(text);
 }
 
-Result<std::int64_t> duration_ms(const Body& body) {
+Result<std::int64_t> duration_ms(const json::ObjectReader& body) {
   const auto duration = TRY(body.whole_if("duration_ms", 1, wallet::kMaxLeaseMs));
   if (!duration) return fail(Code::kInvalidInput, "duration_ms: missing; how long to lease");
   return static_cast<std::int64_t>(*duration);
 }
 
 // [{"tx_hash": …, "output_index": …}, …]
-Result<std::vector<chain::Outpoint>> outpoints(const chain::Network& network, const Body& body,
+Result<std::vector<chain::Outpoint>> outpoints(const chain::Network& network,
+                                               const json::ObjectReader& body,
                                                std::string_view name) {
-  const json::value* list = body.find(name);
-  if (list == nullptr || !list->is_array() || list->get_array().empty())
-    return fail(Code::kInvalidInput,
-                R"({}: expected a list of {{"tx_hash": "…", "output_index": 0}})", name);
-  if (list->get_array().size() > wallet::kMaxLeasedAtOnce)
-    return fail(Code::kTooLarge, "{}: {} at once, the most is {}", name, list->get_array().size(),
-                wallet::kMaxLeasedAtOnce);
+  const auto items =
+      TRY(body.list(name, R"({"tx_hash": "…", "output_index": 0})", wallet::kMaxLeasedAtOnce));
   std::vector<chain::Outpoint> found;
-  for (const json::value& item : list->get_array()) {
-    if (!item.is_object())
-      return fail(Code::kInvalidInput, "{}[{}]: expected an object", name, found.size());
+  for (const json::Value& item : items) {
     const auto one = [&]() -> Result<chain::Outpoint> {
-      const Body at = TRY(Body::of(item.get_object(), {"tx_hash", "output_index"}));
+      const auto at = TRY(json::ObjectReader::of(item, {"tx_hash", "output_index"}));
       const std::string tx = TRY(at.text("tx_hash"));
       const auto index = TRY(at.whole_if("output_index", 0, 0xffffffff));
       if (!index) return fail(Code::kInvalidInput, "output_index: missing");
@@ -121,7 +53,7 @@ Result<std::vector<chain::Outpoint>> outpoints(const chain::Network& network, co
 }  // namespace
 
 Result<wallet::Store::NewWallet> parse_new_wallet(std::string_view text) {
-  const Body body = TRY(Body::parse(text, {"name", "birthday_height", "gap_limit"}));
+  const auto body = TRY(json::ObjectReader::parse(text, {"name", "birthday_height", "gap_limit"}));
   wallet::Store::NewWallet wallet;
   wallet.name = TRY(body.text("name"));
   const auto birthday = TRY(body.whole_if("birthday_height", 0, kMaxHeight));
@@ -132,8 +64,8 @@ Result<wallet::Store::NewWallet> parse_new_wallet(std::string_view text) {
 }
 
 Result<DescriptorBody> parse_descriptor_body(std::string_view text) {
-  const Body body =
-      TRY(Body::parse(text, {"descriptor", "account", "internal", "next_index", "watch_to"}));
+  const auto body = TRY(json::ObjectReader::parse(
+      text, {"descriptor", "account", "internal", "next_index", "watch_to"}));
   DescriptorBody import;
   import.text = TRY(body.text("descriptor"));
   auto account = TRY(body.text_if("account"));
@@ -145,7 +77,8 @@ Result<DescriptorBody> parse_descriptor_body(std::string_view text) {
 }
 
 Result<ScriptBody> parse_script_body(const chain::Network& network, std::string_view text) {
-  const Body body = TRY(Body::parse(text, {"address", "script", "account", "internal"}));
+  const auto body =
+      TRY(json::ObjectReader::parse(text, {"address", "script", "account", "internal"}));
   const auto address = TRY(body.text_if("address"));
   const auto script = TRY(body.text_if("script"));
   if (address.has_value() == script.has_value())
@@ -160,7 +93,7 @@ Result<ScriptBody> parse_script_body(const chain::Network& network, std::string_
 }
 
 Result<AddressBody> parse_address_body(std::string_view text) {
-  const Body body = TRY(Body::parse(text, {"account", "internal"}));
+  const auto body = TRY(json::ObjectReader::parse(text, {"account", "internal"}));
   AddressBody wanted;
   auto account = TRY(body.text_if("account"));
   if (account) wanted.account = *std::move(account);
@@ -183,7 +116,8 @@ Result<std::optional<wallet::BlockRef>> block_of(const BlockParts& parts) {
 }
 
 Result<RecordBody> parse_record_body(std::string_view text) {
-  const Body body = TRY(Body::parse(text, {"raw", "status", "height", "block_hash", "block_index",
+  const auto body =
+      TRY(json::ObjectReader::parse(text, {"raw", "status", "height", "block_hash", "block_index",
                                            "block_time", "bump", "lock_id", "force"}));
   RecordBody record;
   const std::string raw = TRY(body.text("raw"));
@@ -206,7 +140,7 @@ Result<RecordBody> parse_record_body(std::string_view text) {
 
 Result<wallet::LeaseRequest> parse_lease_body(const chain::Network& network,
                                               std::string_view text) {
-  const Body body = TRY(Body::parse(text, {"coins", "lock_id", "duration_ms"}));
+  const auto body = TRY(json::ObjectReader::parse(text, {"coins", "lock_id", "duration_ms"}));
   wallet::LeaseRequest request;
   request.coins = TRY(outpoints(network, body, "coins"));
   request.lock_id = TRY(lock_id(body));
@@ -215,8 +149,8 @@ Result<wallet::LeaseRequest> parse_lease_body(const chain::Network& network,
 }
 
 Result<wallet::LeaseSelection> parse_selection_body(std::string_view text) {
-  const Body body = TRY(
-      Body::parse(text, {"amount", "lock_id", "duration_ms", "account", "order", "chain_pending"}));
+  const auto body = TRY(json::ObjectReader::parse(
+      text, {"amount", "lock_id", "duration_ms", "account", "order", "chain_pending"}));
   wallet::LeaseSelection selection;
   const std::string amount = TRY(body.text("amount"));
   selection.amount = TRY(parse_payment(amount));
@@ -229,18 +163,18 @@ Result<wallet::LeaseSelection> parse_selection_body(std::string_view text) {
 }
 
 Result<ReleaseBody> parse_release_body(const chain::Network& network, std::string_view text) {
-  const Body body = TRY(Body::parse(text, {"coins", "all", "lock_id"}));
+  const auto body = TRY(json::ObjectReader::parse(text, {"coins", "all", "lock_id"}));
   ReleaseBody release;
   release.lock_id = TRY(lock_id(body));
   release.all = TRY(body.flag("all"));
-  if (release.all && body.find("coins") != nullptr)
+  if (release.all && body.find("coins"))
     return fail(Code::kInvalidInput, "coins and all: give one of them");
   if (!release.all) release.coins = TRY(outpoints(network, body, "coins"));
   return release;
 }
 
 Result<LabelBody> parse_label_body(const chain::Network& network, std::string_view text) {
-  const Body body = TRY(Body::parse(text, {"kind", "ref", "label"}));
+  const auto body = TRY(json::ObjectReader::parse(text, {"kind", "ref", "label"}));
   const std::string kind = TRY(body.text("kind"));
   const std::string ref = TRY(body.text("ref"));
   LabelTarget target = TRY(parse_label_target(network, kind, ref));
@@ -248,7 +182,8 @@ Result<LabelBody> parse_label_body(const chain::Network& network, std::string_vi
 }
 
 Result<wallet::PruneOptions> parse_prune_body(std::string_view text) {
-  const Body body = TRY(Body::parse(text, {"dry_run", "invalid_older_than_ms", "limit"}));
+  const auto body =
+      TRY(json::ObjectReader::parse(text, {"dry_run", "invalid_older_than_ms", "limit"}));
   constexpr std::uint64_t kLongest = 1ull << 50;
   wallet::PruneOptions options;
   options.dry_run = TRY(body.flag("dry_run"));
@@ -260,12 +195,12 @@ Result<wallet::PruneOptions> parse_prune_body(std::string_view text) {
 }
 
 Result<std::optional<std::uint64_t>> parse_rescan_body(std::string_view text) {
-  const Body body = TRY(Body::parse(text, {"from_height"}));
+  const auto body = TRY(json::ObjectReader::parse(text, {"from_height"}));
   return body.whole_if("from_height", 0, 0x7fffffff);
 }
 
 Result<> parse_no_body(std::string_view text) {
-  (void)TRY(Body::parse(text, {}));
+  (void)TRY(json::ObjectReader::parse(text, {}));
   return {};
 }
 

@@ -1,16 +1,15 @@
 #include "api/wallet_json.h"
 
 #include "chain/address.h"
-#include "http/json.h"
+#include "json/writer.h"
 
 namespace coffer::api {
 namespace {
 
 using chain::Network;
-using http::JsonWriter;
 
 template <typename T>
-void value_or_null(JsonWriter& out, std::string_view key, const std::optional<T>& value) {
+void value_or_null(json::Writer& out, std::string_view key, const std::optional<T>& value) {
   out.key(key);
   if (value)
     out.value(*value);
@@ -18,30 +17,30 @@ void value_or_null(JsonWriter& out, std::string_view key, const std::optional<T>
     out.null();
 }
 
-void text_or_null(JsonWriter& out, std::string_view key, const std::string& text) {
+void text_or_null(json::Writer& out, std::string_view key, const std::string& text) {
   value_or_null(out, key, text.empty() ? std::nullopt : std::optional(text));
 }
 
-void amount(JsonWriter& out, std::string_view key, std::uint64_t satoshi) {
+void amount(json::Writer& out, std::string_view key, std::uint64_t satoshi) {
   out.field(key, std::to_string(satoshi));
 }
 
-void amount_or_null(JsonWriter& out, std::string_view key,
+void amount_or_null(json::Writer& out, std::string_view key,
                     const std::optional<std::uint64_t>& satoshi) {
   value_or_null(out, key, satoshi ? std::optional(std::to_string(*satoshi)) : std::nullopt);
 }
 
-void hash_list(JsonWriter& out, std::string_view key, const std::vector<Hash256>& hashes) {
+void hash_list(json::Writer& out, std::string_view key, const std::vector<Hash256>& hashes) {
   out.key(key).begin_array();
   for (const Hash256& hash : hashes) out.value(hash_text(hash));
   out.end_array();
 }
 
-void outpoint(JsonWriter& out, const chain::Outpoint& at) {
+void outpoint(json::Writer& out, const chain::Outpoint& at) {
   out.field("tx_hash", hash_text(at.tx)).field("output_index", at.index);
 }
 
-void script(JsonWriter& out, const Network& network, ByteView bytes) {
+void script(json::Writer& out, const Network& network, ByteView bytes) {
   value_or_null(out, "address", chain::address_text(network, bytes));
   out.field("script_pub_key", to_hex(bytes));
 }
@@ -49,7 +48,7 @@ void script(JsonWriter& out, const Network& network, ByteView bytes) {
 // {"KEY": [each item as `write` does it], "next_cursor": …}
 template <typename T, typename Write>
 std::string page_of(std::string_view key, const wallet::Page<T>& page, Write write) {
-  JsonWriter out;
+  json::Writer out;
   out.begin_object().key(key).begin_array();
   for (const T& item : page.items) write(out, item);
   out.end_array();
@@ -58,7 +57,7 @@ std::string page_of(std::string_view key, const wallet::Page<T>& page, Write wri
   return out.take();
 }
 
-void write_wallet(JsonWriter& out, const wallet::WalletInfo& info) {
+void write_wallet(json::Writer& out, const wallet::WalletInfo& info) {
   out.begin_object().field("name", info.name).field("birthday_height", info.birthday_height);
   out.field("gap_limit", info.gap_limit).field("created_unix_ms", info.created_at_ms);
   value_or_null(out, "rescan_next", info.rescan_next);
@@ -66,7 +65,7 @@ void write_wallet(JsonWriter& out, const wallet::WalletInfo& info) {
   out.end_object();
 }
 
-void write_address(JsonWriter& out, const wallet::AddressInfo& address) {
+void write_address(json::Writer& out, const wallet::AddressInfo& address) {
   out.begin_object();
   text_or_null(out, "address", address.text);
   out.field("script_pub_key", to_hex(address.script)).field("type", address.type);
@@ -78,7 +77,7 @@ void write_address(JsonWriter& out, const wallet::AddressInfo& address) {
   out.end_object();
 }
 
-void write_coin(JsonWriter& out, const Network& network, const wallet::Coin& coin) {
+void write_coin(json::Writer& out, const Network& network, const wallet::Coin& coin) {
   out.begin_object();
   outpoint(out, coin.outpoint);
   amount(out, "amount", coin.amount.value);
@@ -95,7 +94,7 @@ void write_coin(JsonWriter& out, const Network& network, const wallet::Coin& coi
   out.end_object();
 }
 
-void entry_fields(JsonWriter& out, const wallet::HistoryEntry& entry) {
+void entry_fields(json::Writer& out, const wallet::HistoryEntry& entry) {
   out.field("tx_hash", hash_text(entry.tx)).field("status", wallet::to_string(entry.status));
   text_or_null(out, "reason", entry.reason);
   value_or_null(out, "height", entry.height);
@@ -114,7 +113,7 @@ void entry_fields(JsonWriter& out, const wallet::HistoryEntry& entry) {
   text_or_null(out, "label", entry.label);
 }
 
-void write_output(JsonWriter& out, const Network& network, const wallet::TxOutputInfo& output) {
+void write_output(json::Writer& out, const Network& network, const wallet::TxOutputInfo& output) {
   out.begin_object().field("output_index", output.index);
   amount(out, "amount", output.amount.value);
   script(out, network, output.script);
@@ -133,7 +132,7 @@ std::string hash_text(const Hash256& hash) {
 }
 
 std::string wallet_json(const wallet::WalletInfo& info) {
-  JsonWriter out;
+  json::Writer out;
   write_wallet(out, info);
   return out.take();
 }
@@ -143,7 +142,7 @@ std::string wallets_json(const wallet::Page<wallet::WalletInfo>& page) {
 }
 
 std::string accounts_json(const std::vector<wallet::AccountInfo>& accounts) {
-  JsonWriter out;
+  json::Writer out;
   out.begin_object().key("accounts").begin_array();
   for (const auto& account : accounts) out.begin_object().field("name", account.name).end_object();
   out.end_array().end_object();
@@ -151,7 +150,7 @@ std::string accounts_json(const std::vector<wallet::AccountInfo>& accounts) {
 }
 
 std::string descriptors_json(const std::vector<wallet::DescriptorInfo>& descriptors) {
-  JsonWriter out;
+  json::Writer out;
   out.begin_object().key("descriptors").begin_array();
   for (const auto& one : descriptors) {
     out.begin_object().field("descriptor", one.text).field("account", one.account);
@@ -163,7 +162,7 @@ std::string descriptors_json(const std::vector<wallet::DescriptorInfo>& descript
 }
 
 std::string wallet_address_json(const wallet::AddressInfo& address) {
-  JsonWriter out;
+  json::Writer out;
   write_address(out, address);
   return out.take();
 }
@@ -173,7 +172,7 @@ std::string wallet_addresses_json(const wallet::Page<wallet::AddressInfo>& page)
 }
 
 std::string imported_json(const wallet::Imported& imported) {
-  JsonWriter out;
+  json::Writer out;
   out.begin_object().field("descriptors", imported.descriptors);
   out.field("addresses", imported.addresses).end_object();
   return out.take();
@@ -181,7 +180,7 @@ std::string imported_json(const wallet::Imported& imported) {
 
 std::string wallet_balance_json(const Network& network, const wallet::Scope& scope,
                                 const wallet::Balance& balance) {
-  JsonWriter out;
+  json::Writer out;
   out.begin_object();
   value_or_null(out, "account", scope.account);
   value_or_null(out, "address",
@@ -202,19 +201,19 @@ std::string wallet_balance_json(const Network& network, const wallet::Scope& sco
 }
 
 std::string coin_json(const Network& network, const wallet::Coin& coin) {
-  JsonWriter out;
+  json::Writer out;
   write_coin(out, network, coin);
   return out.take();
 }
 
 std::string coins_json(const Network& network, const wallet::Page<wallet::Coin>& page) {
-  return page_of("coins", page, [&](JsonWriter& out, const wallet::Coin& coin) {
+  return page_of("coins", page, [&](json::Writer& out, const wallet::Coin& coin) {
     write_coin(out, network, coin);
   });
 }
 
 std::string history_json(const wallet::Page<wallet::HistoryEntry>& page) {
-  return page_of("transactions", page, [](JsonWriter& out, const wallet::HistoryEntry& entry) {
+  return page_of("transactions", page, [](json::Writer& out, const wallet::HistoryEntry& entry) {
     out.begin_object();
     entry_fields(out, entry);
     out.end_object();
@@ -222,7 +221,7 @@ std::string history_json(const wallet::Page<wallet::HistoryEntry>& page) {
 }
 
 std::string wallet_tx_json(const Network& network, const wallet::TxDetail& detail) {
-  JsonWriter out;
+  json::Writer out;
   out.begin_object();
   entry_fields(out, detail.entry);
   text_or_null(out, "raw", to_hex(detail.raw));
@@ -240,7 +239,7 @@ std::string wallet_tx_json(const Network& network, const wallet::TxDetail& detai
 }
 
 std::string recorded_json(const wallet::Recorded& recorded) {
-  JsonWriter out;
+  json::Writer out;
   out.begin_object().field("tx_hash", hash_text(recorded.tx));
   out.field("status", wallet::to_string(recorded.status));
   value_or_null(out, "height", recorded.height);
@@ -252,7 +251,7 @@ std::string recorded_json(const wallet::Recorded& recorded) {
 
 std::string leased_json(std::size_t coins, const wallet::LockId& lock_id,
                         std::int64_t expires_at_ms) {
-  JsonWriter out;
+  json::Writer out;
   out.begin_object().field("lock_id", lock_id.hex()).field("coins", coins);
   out.field("expires_unix_ms", expires_at_ms).end_object();
   return out.take();
@@ -260,7 +259,7 @@ std::string leased_json(std::size_t coins, const wallet::LockId& lock_id,
 
 std::string selected_json(const Network& network, const wallet::LockId& lock_id,
                           const wallet::SelectedCoins& selected) {
-  JsonWriter out;
+  json::Writer out;
   out.begin_object().field("lock_id", lock_id.hex());
   amount(out, "amount", selected.amount);
   out.field("expires_unix_ms", selected.expires_at_ms).key("coins").begin_array();
@@ -270,13 +269,13 @@ std::string selected_json(const Network& network, const wallet::LockId& lock_id,
 }
 
 std::string released_json(std::uint64_t coins, const wallet::LockId& lock_id) {
-  JsonWriter out;
+  json::Writer out;
   out.begin_object().field("lock_id", lock_id.hex()).field("coins", coins).end_object();
   return out.take();
 }
 
 std::string leases_json(const wallet::Page<wallet::LeasedCoin>& page) {
-  return page_of("leases", page, [](JsonWriter& out, const wallet::LeasedCoin& coin) {
+  return page_of("leases", page, [](json::Writer& out, const wallet::LeasedCoin& coin) {
     out.begin_object();
     outpoint(out, coin.outpoint);
     amount(out, "amount", coin.amount.value);
@@ -286,13 +285,13 @@ std::string leases_json(const wallet::Page<wallet::LeasedCoin>& page) {
 }
 
 std::string cleaned_leases_json(std::uint64_t leases, bool more) {
-  JsonWriter out;
+  json::Writer out;
   out.begin_object().field("leases", leases).field("more", more).end_object();
   return out.take();
 }
 
 std::string pruned_json(const wallet::Pruned& pruned, bool dry_run) {
-  JsonWriter out;
+  json::Writer out;
   out.begin_object().field("dry_run", dry_run).field("transactions", pruned.transactions);
   out.field("stubs", pruned.stubs).field("invalid", pruned.invalid).field("coins", pruned.coins);
   out.field("more", pruned.more).end_object();
@@ -300,7 +299,7 @@ std::string pruned_json(const wallet::Pruned& pruned, bool dry_run) {
 }
 
 std::string pruned_totals_json(const wallet::PrunedTotals& totals) {
-  JsonWriter out;
+  json::Writer out;
   out.begin_object().field("transactions", totals.transactions).field("coins", totals.coins);
   amount(out, "received", totals.received);
   amount(out, "spent", totals.spent);
@@ -314,20 +313,20 @@ std::string pruned_totals_json(const wallet::PrunedTotals& totals) {
 }
 
 std::string labels_json(const wallet::Page<wallet::LabelInfo>& page) {
-  return page_of("labels", page, [](JsonWriter& out, const wallet::LabelInfo& one) {
+  return page_of("labels", page, [](json::Writer& out, const wallet::LabelInfo& one) {
     out.begin_object().field("kind", one.kind).field("ref", one.ref).field("label", one.label);
     out.end_object();
   });
 }
 
 std::string label_json(std::string_view kind, std::string_view ref, std::string_view label) {
-  JsonWriter out;
+  json::Writer out;
   out.begin_object().field("kind", kind).field("ref", ref).field("label", label).end_object();
   return out.take();
 }
 
 std::string wallet_verified_json(const wallet::WalletVerified& verified) {
-  JsonWriter out;
+  json::Writer out;
   out.begin_object().field("ok", true).field("wallets", verified.wallets);
   out.field("transactions", verified.transactions).field("coins", verified.coins);
   out.field("inputs", verified.inputs).field("addresses", verified.addresses).end_object();
@@ -335,7 +334,7 @@ std::string wallet_verified_json(const wallet::WalletVerified& verified) {
 }
 
 std::string wallet_stats_json(const wallet::StoreStats& stats) {
-  JsonWriter out;
+  json::Writer out;
   out.begin_object().field("wallets", stats.wallets).field("addresses", stats.addresses);
   out.field("transactions", stats.transactions).field("coins", stats.coins);
   out.field("unspent", stats.unspent).field("leases", stats.leases);

@@ -9,8 +9,8 @@
 #include "api/routes.h"
 #include "wallet/store.h"
 
-namespace coffer::http {
-class JsonWriter;
+namespace coffer::json {
+class Writer;
 }
 
 namespace coffer::api {

@@ -1,12 +1,12 @@
 // The JSON Schemas of what wallet_json.cpp writes and wallet_body.cpp reads. wallet_routes_test.cpp
 // compares the former.
-#include "api/schema.h"
 #include "api/wallet_json.h"
+#include "json/schema.h"
 
 namespace coffer::api {
 namespace {
 
-using namespace schema;
+using namespace json::schema;
 
 const std::string kStatus =
     R"({"type":"string","enum":["pending","published","replaced","failed","orphaned"]})";

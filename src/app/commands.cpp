@@ -2,7 +2,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <boost/json.hpp>
 #include <cstdio>
 
 #include "api/auth.h"

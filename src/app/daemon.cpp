@@ -1,6 +1,5 @@
 #include "app/daemon.h"
 
-#include <boost/json.hpp>
 #include <cctype>
 #include <csignal>
 #include <filesystem>
@@ -9,6 +8,7 @@
 #include "app/node.h"
 #include "base/file.h"
 #include "http/client.h"
+#include "json/reader.h"
 
 namespace coffer::app {
 namespace {
@@ -24,14 +24,11 @@ struct RunFile {
 std::optional<RunFile> read_run_file(const config::Config& config) {
   auto bytes = read_file(fs::path(config.data_dir) / kRunFile, 4096);
   if (!bytes) return std::nullopt;
-  boost::json::error_code error;
-  boost::json::value doc = boost::json::parse(
-      boost::json::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()), error);
-  if (error || !doc.is_object()) return std::nullopt;
-  const auto* url = doc.as_object().if_contains("url");
-  const auto* pid = doc.as_object().if_contains("pid");
-  if (!url || !url->is_string() || !pid || !pid->is_int64()) return std::nullopt;
-  return RunFile{std::string(url->as_string()), static_cast<pid_t>(pid->as_int64())};
+  const auto document = json::parse(as_text(*bytes));
+  const auto url = document ? document->find("url") : std::nullopt;
+  const auto pid = document ? document->find("pid") : std::nullopt;
+  if (!url || !url->string() || !pid || !pid->int64()) return std::nullopt;
+  return RunFile{*url->string(), static_cast<pid_t>(*pid->int64())};
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "base/file_lock.h"
 #include "cli/progress.h"
 #include "cli/table.h"
-#include "http/json.h"
+#include "json/writer.h"
 #include "sql/backup.h"
 #include "sql/restore.h"
 
@@ -70,7 +70,7 @@ Result<> run_db_backup(const Context& context, const std::string& file) {
   const std::uint64_t bytes = fs::file_size(file, error);
   if (error) return fail(errno_error(error.value(), "cannot look at " + file));
   if (context.json) {
-    http::JsonWriter out;
+    json::Writer out;
     out.begin_object().field("database", wallet.where.name).field("file", file);
     out.field("size_bytes", bytes).end_object();
     print_line(out.take());
@@ -94,7 +94,7 @@ Result<> run_db_restore(const Context& context, const DbRestoreArguments& argume
     TRY(make_directory(wallet.config.data_dir, 0700));
   const sql::Restored restored = TRY(copy_back(wallet, arguments));
   if (context.json) {
-    http::JsonWriter out;
+    json::Writer out;
     out.begin_object().field("database", wallet.where.name).field("file", arguments.file);
     out.field("size_bytes", restored.size_bytes).key("kept");
     restored.kept.empty() ? out.null() : out.value(restored.kept.string());

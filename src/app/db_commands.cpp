@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "cli/table.h"
-#include "http/json.h"
+#include "json/writer.h"
 #include "sql/inspect.h"
 #include "wallet/distribution.h"
 
@@ -45,7 +45,7 @@ DatabaseReport report_on(WalletDatabase wallet) {
   return report;
 }
 
-void write_applied(http::JsonWriter& out, const std::vector<sql::Applied>& applied) {
+void write_applied(json::Writer& out, const std::vector<sql::Applied>& applied) {
   out.key("applied").begin_array();
   for (const sql::Applied& one : applied) {
     out.begin_object().field("module", one.module).field("version", one.version);
@@ -54,7 +54,7 @@ void write_applied(http::JsonWriter& out, const std::vector<sql::Applied>& appli
   out.end_array();
 }
 
-void write_identity(http::JsonWriter& out, const DatabaseReport& report) {
+void write_identity(json::Writer& out, const DatabaseReport& report) {
   out.key("identity");
   if (!report.status || !report.status->identity) {
     out.null();
@@ -67,7 +67,7 @@ void write_identity(http::JsonWriter& out, const DatabaseReport& report) {
 }
 
 std::string json_of(const DatabaseReport& report) {
-  http::JsonWriter out;
+  json::Writer out;
   out.begin_object().key("databases").begin_array().begin_object();
   out.field("module", "wallet").field("database", report.where.name);
   out.field("engine", sql::name_of(report.where.dialect)).field("exists", report.exists);
@@ -150,7 +150,7 @@ Result<> run_db_migrate(const Context& context) {
   TRY(settle_network(*database, wallet));
   const auto applied = TRY(sql::migrate(*database, wallet.migrations));
   if (context.json) {
-    http::JsonWriter out;
+    json::Writer out;
     out.begin_object().field("database", database->name());
     write_applied(out, applied);
     out.end_object();
@@ -173,7 +173,7 @@ void print_step(const sql::DistributeStep& step) {
 
 std::string steps_json(const sql::Database& database, std::span<const sql::DistributeStep> steps,
                        bool dry_run) {
-  http::JsonWriter out;
+  json::Writer out;
   out.begin_object().field("database", database.name()).field("dry_run", dry_run);
   out.key("tables").begin_array();
   for (const sql::DistributeStep& step : steps) {

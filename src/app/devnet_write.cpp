@@ -1,5 +1,4 @@
 // coffer devnet write.
-#include <boost/json.hpp>
 #include <cstdio>
 
 #include "app/command.h"

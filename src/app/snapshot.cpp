@@ -1,9 +1,8 @@
 #include "app/snapshot.h"
 
-#include <boost/json.hpp>
-
 #include "base/file.h"
-#include "http/json.h"
+#include "json/reader.h"
+#include "json/writer.h"
 
 namespace coffer::app {
 namespace {
@@ -11,13 +10,12 @@ namespace {
 namespace fs = std::filesystem;
 
 Result<fs::path> directory_of(std::string_view body) {
-  boost::json::error_code error;
-  const boost::json::value document = boost::json::parse(body, error);
-  const boost::json::object* object = error ? nullptr : document.if_object();
-  const boost::json::value* directory = object ? object->if_contains("directory") : nullptr;
-  if (directory == nullptr || !directory->is_string())
+  const auto document = json::parse(body);
+  const auto field = document ? document->find("directory") : std::nullopt;
+  const auto directory = field ? field->string() : std::nullopt;
+  if (!directory)
     return fail(Code::kInvalidInput, R"(the body must be {{"directory": "/absolute/path"}})");
-  fs::path path(std::string(directory->get_string()));
+  fs::path path(*directory);
   if (!path.is_absolute())
     return fail(Code::kInvalidInput, "directory: {} is not an absolute path", path.string());
   return path;
@@ -50,7 +48,7 @@ void add_snapshot_route(api::RouteTable& table, kv::Database& db) {
              .handler = [&db](const http::Request& request) -> Result<http::Response> {
                const fs::path directory = TRY(directory_of(request.body));
                TRY(make_snapshot(db, directory));
-               http::JsonWriter out;
+               json::Writer out;
                out.begin_object().field("directory", directory.string()).end_object();
                http::Response response;
                response.status = 201;

@@ -7,7 +7,7 @@
 #include "app/utxo_reader.h"
 #include "base/file.h"
 #include "cli/utxo_view.h"
-#include "http/json.h"
+#include "json/writer.h"
 
 namespace coffer::app {
 namespace {
@@ -58,7 +58,7 @@ Result<> run_utxo_check_proof(const Context& context, const CheckProofArguments&
   const std::string block_hash =
       chain::display(read.family, Hash256::from(read.proof.block_hash.data()));
   if (context.json) {
-    http::JsonWriter out;
+    json::Writer out;
     out.begin_object().field("valid", true);
     out.field("tx_hash", chain::display(read.family, read.outpoint.tx));
     out.field("output_index", read.outpoint.index).field(api::amount_field(read.family), coin);

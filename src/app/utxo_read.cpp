@@ -7,15 +7,13 @@
 #include "app/utxo_output.h"
 #include "app/utxo_reader.h"
 #include "cli/utxo_view.h"
-#include "http/json.h"
+#include "json/writer.h"
 
 namespace coffer::app {
 namespace {
 
-using http::JsonWriter;
-
 std::string stats_json(const UtxoReader& reader, const utxo::Stats& stats) {
-  JsonWriter out;
+  json::Writer out;
   out.begin_object().field("store", utxo::to_string(stats.store));
   out.field("unspent", stats.unspent);
   out.field(api::amount_field(reader.network.family), api::decimal(stats.coin));
@@ -96,7 +94,7 @@ Result<> run_utxo_dump(const Context& context) {
   const UtxoReader reader = TRY(UtxoReader::open(context.config));
   TRY(reader.state->for_each([&](const utxo::Utxo& utxo) {
     if (context.json) {
-      JsonWriter out;
+      json::Writer out;
       api::write_utxo(out, reader.network, utxo);
       print_line(out.take());
     } else {
@@ -112,7 +110,7 @@ Result<> run_utxo_digest(const Context& context) {
   const utxo::Digest digest = TRY(utxo::digest(*reader.state, reader.network.family));
   const utxo::Stats stats = TRY(reader.state->stats());
   if (context.json) {
-    JsonWriter out;
+    json::Writer out;
     out.begin_object().field("count", digest.count).field("value", api::decimal(digest.coin));
     out.field("acc", digest.acc.hex());
     api::write_state_at(out, reader.network.family, stats.at, stats.number);

@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "cli/progress.h"
 #include "cli/table.h"
-#include "http/json.h"
+#include "json/writer.h"
 #include "utxo/meta.h"
 
 namespace coffer::app {
@@ -84,7 +84,7 @@ Result<> report(const Context& context, std::string_view what, const fs::path& d
   const utxo::Stats stats = TRY(stats_of(context, directory));
   const std::uint64_t number = stats.number.value;
   if (context.json) {
-    http::JsonWriter out;
+    json::Writer out;
     out.begin_object().field("directory", directory.string()).field("block", number);
     out.field("unspent", stats.unspent).end_object();
     std::printf("%s\n", out.take().c_str());
@@ -122,7 +122,7 @@ Result<> run_utxo_verify(const Context& context) {
       {"leaves", found.leaves},
   };
   if (context.json) {
-    http::JsonWriter out;
+    json::Writer out;
     out.begin_object().field("ok", true);
     for (const auto& [name, count] : rows) out.field(name, count);
     out.end_object();
@@ -149,7 +149,7 @@ Result<> run_utxo_rollback(const Context& context, std::uint64_t block) {
   const std::uint64_t undone = from.height() - target.position().height();
   const std::uint64_t unspent = TRY(store->state().stats()).unspent;
   if (context.json) {
-    http::JsonWriter out;
+    json::Writer out;
     out.begin_object().field("block", block);
     out.field("block_hash", chain::display(stored.network.family, target.hash));
     out.field("undone_blocks", undone).field("unspent", unspent).end_object();
@@ -168,7 +168,7 @@ namespace {
 
 // By the daemon of this directory, if there is one; false if there is none.
 Result<bool> snapshot_by_daemon(const config::Config& config, const fs::path& directory) {
-  http::JsonWriter body;
+  json::Writer body;
   body.begin_object().field("directory", directory.string()).end_object();
   const auto answer = TRY(ask_daemon(config, {.method = http::Method::kPost,
                                               .target = std::string(kSnapshotRoute),

@@ -1,7 +1,5 @@
 // The commands that bring old history into a wallet: a rescan of blocks, and a file of another
 // program.
-#include <boost/json.hpp>
-
 #include "api/wallet_json.h"
 #include "app/daemon.h"
 #include "app/node.h"
@@ -11,8 +9,9 @@
 #include "base/file.h"
 #include "cli/progress.h"
 #include "cli/table.h"
-#include "http/json.h"
 #include "http/url.h"
+#include "json/reader.h"
+#include "json/writer.h"
 #include "sql/backup.h"
 #include "wallet/history_import.h"
 #include "wallet/settings.h"
@@ -25,17 +24,15 @@ namespace fs = std::filesystem;
 // The daemon's own words when it refuses.
 Result<> check_answer(const http::Response& answer) {
   if (answer.status < 300) return {};
-  boost::json::error_code error;
-  const boost::json::value problem = boost::json::parse(answer.body, error);
-  const boost::json::object* object = error ? nullptr : problem.if_object();
-  const boost::json::value* detail = object ? object->if_contains("detail") : nullptr;
-  return fail(
-      answer.status == 404 ? Code::kNotFound : Code::kConflict, "{}",
-      detail != nullptr && detail->is_string() ? std::string(detail->get_string()) : answer.body);
+  const auto problem = json::parse(answer.body);
+  const auto detail = problem ? problem->find("detail") : std::nullopt;
+  const auto words = detail ? detail->string() : std::nullopt;
+  return fail(answer.status == 404 ? Code::kNotFound : Code::kConflict, "{}",
+              words.value_or(answer.body));
 }
 
 Result<bool> ask_daemon_to_rescan(const Context& context, const WalletRescan& rescan) {
-  http::JsonWriter body;
+  json::Writer body;
   body.begin_object();
   if (rescan.from) body.field("from_height", *rescan.from);
   body.end_object();
@@ -86,7 +83,7 @@ std::string way_back(const Context& context, const fs::path& backup,
 
 Result<> print_history(const Context& context, const wallet::HistoryImported& done, bool dry_run) {
   if (context.json) {
-    http::JsonWriter out;
+    json::Writer out;
     out.begin_object()
         .field("dry_run", dry_run)
         .field("lines", done.lines)
@@ -133,7 +130,7 @@ Result<> run_wallet_rescan(const Context& context, const WalletRescan& rescan) {
       }));
   progress.finish();
   if (context.json) {
-    http::JsonWriter out;
+    json::Writer out;
     out.begin_object().field("blocks", done.blocks).field("changed", done.changed).end_object();
     print_line(out.take());
   } else {

@@ -2,7 +2,6 @@
 
 #include <openssl/evp.h>
 
-#include <boost/json.hpp>
 #include <charconv>
 
 #include "base/check.h"
@@ -12,11 +11,11 @@
 #include "crypto/base58.h"
 #include "crypto/blake2b.h"
 #include "crypto/crc32.h"
+#include "json/reader.h"
 
 namespace coffer::chain {
 namespace {
 
-namespace json = boost::json;
 using codec::CborReader;
 using codec::CborWriter;
 
@@ -34,37 +33,31 @@ Hash256 sha3_256(ByteView data) {
   return hash;
 }
 
-Result<json::object> parse_object(ByteView text) {
+Result<json::Value> parse_object(ByteView text) {
   if (text.size() > kMaxGenesisBytes)
     return fail(Code::kTooLarge, "a genesis file of {} bytes", text.size());
-  boost::system::error_code error;
-  json::value value = json::parse(as_text(text), error);
-  if (error) return fail(Code::kInvalidInput, "not JSON: {}", error.message());
+  json::Value value = TRY(json::parse(as_text(text), {.max_bytes = kMaxGenesisBytes}));
   if (!value.is_object()) return fail(Code::kInvalidInput, "not a JSON object");
-  return std::move(value.as_object());
+  return value;
 }
 
-// The object under a name; an empty one if there is none.
-Result<json::object> section(const json::object& file, std::string_view name) {
-  const json::value* value = file.if_contains(name);
-  if (value == nullptr) return json::object{};
-  if (!value->is_object()) return fail(Code::kInvalidInput, "{} is not an object", name);
-  return value->as_object();
+// The object under a name; nothing if there is none.
+Result<std::optional<json::Value>> section(const json::Value& file, std::string_view name) {
+  auto value = file.find(name);
+  if (value && !value->is_object()) return fail(Code::kInvalidInput, "{} is not an object", name);
+  return value;
 }
 
 // Byron writes amounts as text, Shelley as numbers.
-Result<Amount> amount(const json::value& value) {
-  if (value.is_int64() && value.as_int64() >= 0)
-    return Amount(static_cast<std::uint64_t>(value.as_int64()));
-  if (value.is_uint64()) return Amount(value.as_uint64());
-  if (value.is_string()) {
-    const std::string_view text = value.as_string();
+Result<Amount> amount(const json::Value& value) {
+  if (const auto number = value.uint64()) return Amount(*number);
+  if (const auto text = value.string()) {
     std::uint64_t number = 0;
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size() && !text.empty())
-      return Amount(number);
+    const char* end = text->data() + text->size();
+    const auto parsed = std::from_chars(text->data(), end, number);
+    if (parsed.ec == std::errc{} && parsed.ptr == end && !text->empty()) return Amount(number);
   }
-  return fail(Code::kInvalidInput, "{} is not an amount", json::serialize(value));
+  return fail(Code::kInvalidInput, "{} is not an amount", value.serialize());
 }
 
 int base64url_value(char c) {
@@ -102,13 +95,14 @@ GenesisUtxo utxo(Bytes address, Amount coin, GenesisKind kind) {
 
 // Reads the entries of a section; `address_of` makes an address from an entry's name.
 template <typename AddressOf>
-Result<> read_entries(std::vector<GenesisUtxo>& to, const json::object& file, std::string_view name,
+Result<> read_entries(std::vector<GenesisUtxo>& to, const json::Value& file, std::string_view name,
                       GenesisKind kind, AddressOf address_of) {
-  const json::object entries = TRY(section(file, name));
-  for (const auto& [key, value] : entries) {
-    const auto context = [&] { return fmt::format("{}, entry {}", name, std::string_view(key)); };
-    Bytes address = TRY_IN(context(), address_of(std::string_view(key)));
-    const Amount coin = TRY_IN(context(), amount(value));
+  const auto entries = TRY(section(file, name));
+  if (!entries) return {};
+  for (const json::Member& entry : entries->members()) {
+    const auto context = [&] { return fmt::format("{}, entry {}", name, entry.name); };
+    Bytes address = TRY_IN(context(), address_of(entry.name));
+    const Amount coin = TRY_IN(context(), amount(entry.value));
     to.push_back(utxo(std::move(address), coin, kind));
   }
   return {};
@@ -173,10 +167,10 @@ bool is_redeem_address(ByteView address) {
 }
 
 Result<std::vector<GenesisUtxo>> byron_genesis_utxos(ByteView text) {
-  const json::object file = TRY(parse_object(text));
-  const json::object constants = TRY(section(file, "protocolConsts"));
-  const json::value* magic = constants.if_contains("protocolMagic");
-  if (magic == nullptr) return fail(Code::kInvalidInput, "no protocolConsts.protocolMagic");
+  const json::Value file = TRY(parse_object(text));
+  const auto constants = TRY(section(file, "protocolConsts"));
+  const auto magic = constants ? constants->find("protocolMagic") : std::nullopt;
+  if (!magic) return fail(Code::kInvalidInput, "no protocolConsts.protocolMagic");
   const std::uint64_t network_magic = TRY_IN("protocolMagic", amount(*magic)).value;
   std::vector<GenesisUtxo> utxos;
   const auto redeem = [&](std::string_view key) -> Result<Bytes> {
@@ -190,7 +184,7 @@ Result<std::vector<GenesisUtxo>> byron_genesis_utxos(ByteView text) {
 }
 
 Result<std::vector<GenesisUtxo>> shelley_genesis_utxos(ByteView text) {
-  const json::object file = TRY(parse_object(text));
+  const json::Value file = TRY(parse_object(text));
   std::vector<GenesisUtxo> utxos;
   TRY(read_entries(utxos, file, "initialFunds", GenesisKind::kShelleyFunds,
                    [](std::string_view address) { return from_hex(address); }));

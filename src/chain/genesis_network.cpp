@@ -1,18 +1,17 @@
 #include "chain/genesis_network.h"
 
-#include <boost/json.hpp>
 #include <cmath>
 #include <ctime>
 
 #include "base/file.h"
 #include "chain/genesis.h"
 #include "crypto/blake2b.h"
+#include "json/reader.h"
 
 namespace coffer::chain {
 namespace {
 
 namespace fs = std::filesystem;
-namespace json = boost::json;
 
 struct ShelleyGenesis {
   const char* network;
@@ -23,64 +22,35 @@ constexpr ShelleyGenesis kShelleyGenesis[] = {
     {"preview", "363498d1024f84bb39d3fa9593ce391483cb40d479b87233f868d6e57c3a400d"},
 };
 
-Result<json::value> parse(ByteView text) {
-  boost::system::error_code error;
-  json::value value = json::parse(as_text(text), error);
-  if (error) return fail(Code::kInvalidInput, "not JSON: {}", error.message());
+Result<json::Value> parse_genesis(ByteView text) {
+  json::Value value = TRY(json::parse(as_text(text), {.max_bytes = kMaxGenesisBytes}));
   if (!value.is_object()) return fail(Code::kInvalidInput, "not a JSON object");
   return value;
 }
 
-// Depth is bounded by the parser.
-void write_canonical(std::string& out, const json::value& value) {
-  if (const auto* object = value.if_object()) {
-    std::vector<const json::key_value_pair*> pairs;
-    for (const auto& pair : *object) pairs.push_back(&pair);
-    std::sort(pairs.begin(), pairs.end(),
-              [](const auto* a, const auto* b) { return a->key() < b->key(); });
-    out += '{';
-    for (const auto* pair : pairs) {
-      if (out.back() != '{') out += ',';
-      out += json::serialize(json::string(pair->key())) + ":";
-      write_canonical(out, pair->value());
-    }
-    out += '}';
-  } else if (const auto* array = value.if_array()) {
-    out += '[';
-    for (const json::value& item : *array) {
-      if (out.back() != '[') out += ',';
-      write_canonical(out, item);
-    }
-    out += ']';
-  } else {
-    out += json::serialize(value);
-  }
-}
-
-Result<std::uint64_t> number_at(const json::value& document, std::string_view pointer) {
-  boost::system::error_code error;
-  const json::value* found = document.find_pointer(pointer, error);
-  if (found != nullptr && found->is_int64() && found->as_int64() >= 0)
-    return static_cast<std::uint64_t>(found->as_int64());
+Result<std::uint64_t> number_at(const json::Value& document, std::string_view pointer) {
+  const auto found = document.find_pointer(pointer);
+  const auto number = found ? found->int64() : std::nullopt;
+  if (number && *number >= 0) return static_cast<std::uint64_t>(*number);
   return fail(Code::kInvalidInput, "no number at {}; is it a genesis file?", pointer);
 }
 
 // "2022-10-25T00:00:00Z", with or without a fraction of a second, as Unix seconds.
-Result<std::int64_t> time_at(const json::object& document, const char* name) {
-  const json::value* found = document.if_contains(name);
+Result<std::int64_t> time_at(const json::Value& document, const char* name) {
+  const auto found = document.find(name);
+  const auto text = found ? found->string() : std::nullopt;
   std::tm time{};
-  if (found != nullptr && found->is_string()) {
-    const char* rest = ::strptime(found->as_string().c_str(), "%Y-%m-%dT%H:%M:%S", &time);
+  if (text) {
+    const char* rest = ::strptime(text->c_str(), "%Y-%m-%dT%H:%M:%S", &time);
     if (rest != nullptr && (*rest == 'Z' || *rest == '.' || *rest == '\0')) return ::timegm(&time);
   }
   return fail(Code::kInvalidInput, "no time at {}; is it a genesis file?", name);
 }
 
 // Seconds, which may be a fraction such as 0.1, in milliseconds.
-Result<std::uint64_t> slot_ms_at(const json::object& document) {
-  const json::value* found = document.if_contains("slotLength");
-  double seconds = 0;
-  if (found != nullptr && found->is_number()) seconds = found->to_number<double>();
+Result<std::uint64_t> slot_ms_at(const json::Value& document) {
+  const auto found = document.find("slotLength");
+  const double seconds = found ? found->number().value_or(0) : 0;
   if (!(seconds >= 0.001 && seconds <= 1e6))
     return fail(Code::kInvalidInput, "no slotLength; is it a genesis file?");
   return static_cast<std::uint64_t>(std::llround(seconds * 1'000));
@@ -89,7 +59,7 @@ Result<std::uint64_t> slot_ms_at(const json::object& document) {
 struct GenesisFile {
   fs::path path;
   Bytes text;
-  json::value document;
+  json::Value document;
 };
 
 // Nothing if it is not there.
@@ -97,7 +67,7 @@ Result<std::optional<GenesisFile>> load(const fs::path& path) {
   auto text = read_file(path, kMaxGenesisBytes);
   if (!text && text.error().code == Code::kNotFound) return std::nullopt;
   if (!text) return fail(std::move(text).error());
-  json::value document = TRY_IN(path.string(), parse(*text));
+  json::Value document = TRY_IN(path.string(), parse_genesis(*text));
   return GenesisFile{path, std::move(*text), std::move(document)};
 }
 
@@ -113,8 +83,7 @@ Result<> check_magic(const Network& network, const GenesisFile& file, std::strin
 Result<Hash256> byron_genesis_hash(ByteView text) {
   if (text.size() > kMaxGenesisBytes)
     return fail(Code::kTooLarge, "a genesis file of {} bytes", text.size());
-  std::string canonical;
-  write_canonical(canonical, TRY(parse(text)));
+  const std::string canonical = TRY(parse_genesis(text)).serialize_sorted();
   return crypto::blake2b_256(as_bytes(canonical));
 }
 
@@ -147,14 +116,13 @@ Result<Network> private_network(std::string_view name, const fs::path& directory
   const fs::path path = directory / "shelley-genesis.json";
   const auto file = TRY(load(path));
   if (!file) return fail(Code::kNotFound, "{} is not there", path.string());
-  const json::object& fields = file->document.as_object();
   Network network = private_network_of(name, crypto::blake2b_256(file->text), {});
   network.cardano.magic = TRY_IN(path.string(), number_at(file->document, "/networkMagic"));
-  const json::value* id = fields.if_contains("networkId");
-  network.cardano.network_id = id != nullptr && *id == "Mainnet" ? 1 : 0;
+  const auto id = file->document.find("networkId");
+  network.cardano.network_id = id && id->string() == "Mainnet" ? 1 : 0;
   EraSummary era;
-  era.start_unix_s = TRY_IN(path.string(), time_at(fields, "systemStart"));
-  era.slot_ms = TRY_IN(path.string(), slot_ms_at(fields));
+  era.start_unix_s = TRY_IN(path.string(), time_at(file->document, "systemStart"));
+  era.slot_ms = TRY_IN(path.string(), slot_ms_at(file->document));
   era.epoch_slots = TRY_IN(path.string(), number_at(file->document, "/epochLength"));
   if (era.epoch_slots == 0) return fail(Code::kInvalidInput, "{}: epochLength is 0", path.string());
   network.cardano.eras = {era};

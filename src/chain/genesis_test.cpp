@@ -103,6 +103,7 @@ TEST(GenesisUtxos, BadFilesAreErrorsThatNameTheEntry) {
     return error_of(R"({"protocolConsts": {"protocolMagic": 2}, )" + rest + "}");
   };
   EXPECT_EQ(with(R"("avvmDistr": 1)"), "avvmDistr is not an object");
+  EXPECT_EQ(with(R"("avvmDistr": {}, "avvmDistr": {})"), "a field is there twice");
   EXPECT_EQ(with(R"("avvmDistr": {"abc": "1"})"), "avvmDistr, entry abc: not a key of 32 bytes");
   EXPECT_EQ(with(R"("avvmDistr": {"a+c": "1"})"), "avvmDistr, entry a+c: not base64url");
   for (const char* bad : {"\"\"", "\"1x\"", "-1", "1.5", "\"18446744073709551616\"", "null"})

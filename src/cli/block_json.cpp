@@ -7,7 +7,7 @@
 #include "codec/cbor_reader.h"
 #include "crypto/blake2b.h"
 #include "crypto/sha256.h"
-#include "http/json.h"
+#include "json/writer.h"
 
 namespace coffer::cli {
 namespace {
@@ -16,9 +16,8 @@ using chain::Block;
 using chain::Output;
 using chain::Tx;
 using codec::CborReader;
-using http::JsonWriter;
 
-void write_optional_address(JsonWriter& out, const chain::Network& network, ByteView raw) {
+void write_optional_address(json::Writer& out, const chain::Network& network, ByteView raw) {
   const auto text = chain::address_text(network, raw);
   out.key("address_text");
   if (text)
@@ -28,10 +27,10 @@ void write_optional_address(JsonWriter& out, const chain::Network& network, Byte
 }
 
 // Amounts and quantities are strings: not every reader of JSON holds 64 bits of a number (U9).
-void write_amount(JsonWriter& out, std::uint64_t amount) {
+void write_amount(json::Writer& out, std::uint64_t amount) {
   out.value(std::to_string(amount));
 }
-void write_amount(JsonWriter& out, std::int64_t amount) {
+void write_amount(json::Writer& out, std::int64_t amount) {
   out.value(std::to_string(amount));
 }
 
@@ -40,7 +39,7 @@ void write_amount(JsonWriter& out, std::int64_t amount) {
 constexpr std::string_view kEras[] = {"byron-ebb", "byron",  "shelley", "allegra",
                                       "mary",      "alonzo", "babbage", "conway"};
 
-void write_inputs(JsonWriter& out, std::string_view name, std::span<const chain::Input> inputs) {
+void write_inputs(json::Writer& out, std::string_view name, std::span<const chain::Input> inputs) {
   out.key(name).begin_array();
   for (const chain::Input& input : inputs)
     out.value(fmt::format("{}#{}", to_hex({input.tx, 32}), input.index));
@@ -48,7 +47,7 @@ void write_inputs(JsonWriter& out, std::string_view name, std::span<const chain:
 }
 
 template <typename Rows>
-void write_assets(JsonWriter& out, std::string_view name, const Rows& rows) {
+void write_assets(json::Writer& out, std::string_view name, const Rows& rows) {
   out.key(name).begin_array();
   for (const auto& row : rows) {
     out.begin_array();
@@ -60,7 +59,7 @@ void write_assets(JsonWriter& out, std::string_view name, const Rows& rows) {
   out.end_array();
 }
 
-void write_script(JsonWriter& out, const chain::ScriptRef& script_ref) {
+void write_script(json::Writer& out, const chain::ScriptRef& script_ref) {
   out.key("script_ref").begin_object();
   out.key("lang").value(std::uint64_t{script_ref.language});
   out.key("len").value(static_cast<std::uint64_t>(script_ref.script.size()));
@@ -68,7 +67,7 @@ void write_script(JsonWriter& out, const chain::ScriptRef& script_ref) {
   out.end_object();
 }
 
-void write_output(JsonWriter& out, const chain::Network& network, const Block& block,
+void write_output(json::Writer& out, const chain::Network& network, const Block& block,
                   const Output& output) {
   out.begin_object();
   out.key("form").value(block.era <= 1 ? "byron" : output.map_form ? "map" : "array");
@@ -117,7 +116,7 @@ Result<BodyExtras> read_extras(ByteView body) {
   return extras;
 }
 
-void write_cardano_tx(JsonWriter& out, const chain::Network& network, const Block& block,
+void write_cardano_tx(json::Writer& out, const chain::Network& network, const Block& block,
                       const Tx& tx, const BodyExtras& extras) {
   out.begin_object();
   out.key("hash").value(tx.id.hex());
@@ -162,7 +161,7 @@ void write_cardano_tx(JsonWriter& out, const chain::Network& network, const Bloc
   out.end_object();
 }
 
-void write_byron_facts(JsonWriter& out, const Block& block) {
+void write_byron_facts(json::Writer& out, const Block& block) {
   CborReader header(block.header);
   header.begin_fixed(5);
   out.key("protocol_magic").value(header.read_uint());
@@ -171,7 +170,7 @@ void write_byron_facts(JsonWriter& out, const Block& block) {
 }
 
 Result<std::string> cardano_json(const chain::Network& network, const Block& block, bool verified) {
-  JsonWriter out;
+  json::Writer out;
   out.begin_object();
   out.key("era_tag").value(static_cast<std::uint64_t>(block.era));
   out.key("era").value(kEras[block.era]);
@@ -226,7 +225,7 @@ bool has_witnesses(const Block& block) {
   return std::any_of(block.txs.begin(), block.txs.end(), [](const Tx& tx) { return tx.segwit; });
 }
 
-void write_bitcoin_tx(JsonWriter& out, const chain::Network& network, const Block& block,
+void write_bitcoin_tx(json::Writer& out, const chain::Network& network, const Block& block,
                       const Tx& tx) {
   const auto shown = [](const Hash256& hash) { return reversed(hash).hex(); };
   out.begin_object();
@@ -261,7 +260,7 @@ void write_bitcoin_tx(JsonWriter& out, const chain::Network& network, const Bloc
 }
 
 std::string bitcoin_json(const chain::Network& network, const Block& block, bool verified) {
-  JsonWriter out;
+  json::Writer out;
   out.begin_object();
   out.key("hash").value(reversed(block.hash).hex());
   out.key("prev").value(reversed(block.prev).hex());

@@ -14,7 +14,7 @@ std::unexpected<Error> garbled(std::string_view method) {
       Error{Code::kCorrupt, true, fmt::format("the node's answer to {} makes no sense", method)});
 }
 
-std::unexpected<Error> refused(JsonText problem, std::string_view method) {
+std::unexpected<Error> refused(json::Text problem, std::string_view method) {
   std::string words = "no reason given";
   if (const auto text = problem.find("message"); text && text->is_string())
     words = text->string(kMaxReasonBytes).value_or("for a reason that is too long to be shown");
@@ -35,7 +35,7 @@ std::unexpected<Error> unavailable(std::string message) {
 
 Result<RpcAnswer> RpcAnswer::read(std::string body, int status, std::string_view method) {
   RpcAnswer answer(std::move(body), method);
-  const auto document = JsonText::parse(answer.body_);
+  const auto document = json::Text::parse(answer.body_);
   const bool is_object = document && document->is_object();
   if (!is_object && status != 200)
     return unavailable(fmt::format("the node answers {} with status {}", method, status));
@@ -49,7 +49,7 @@ Result<RpcAnswer> RpcAnswer::read(std::string body, int status, std::string_view
   return answer;
 }
 
-Result<Hash256> RpcAnswer::hash_of(JsonText value) const {
+Result<Hash256> RpcAnswer::hash_of(json::Text value) const {
   const auto text = value.plain_string();
   if (!text || text->size() != 2 * Hash256::kSize) return garbled(method_);
   const auto bytes = from_hex(*text);
@@ -57,7 +57,7 @@ Result<Hash256> RpcAnswer::hash_of(JsonText value) const {
   return reversed(Hash256::from(bytes->data()));
 }
 
-Result<Bytes> RpcAnswer::bytes_of(JsonText value) const {
+Result<Bytes> RpcAnswer::bytes_of(json::Text value) const {
   const auto text = value.plain_string();
   if (!text || text->size() > 2 * limits::kMaxBlockBytes) return garbled(method_);
   auto bytes = from_hex(*text);
@@ -86,7 +86,7 @@ Result<std::vector<Hash256>> RpcAnswer::hashes() const {
   std::vector<Hash256> all;
   all.reserve(size_ / kLeastBytes + 1);
   bool sound = true;
-  result().for_each([&](JsonText element) {
+  result().for_each([&](json::Text element) {
     const auto one = hash_of(element);
     sound = one.has_value();
     if (sound) all.push_back(*one);
@@ -106,7 +106,7 @@ Result<std::optional<Bytes>> RpcAnswer::unmined() const {
 std::vector<ZmqOffer> RpcAnswer::zmq_offers() const {
   constexpr std::string_view kPublished = "pub";
   std::vector<ZmqOffer> offers;
-  result().for_each([&](JsonText entry) {
+  result().for_each([&](json::Text entry) {
     const auto type = entry.find("type"), address = entry.find("address");
     const auto name = type ? type->string(kMaxOfferBytes) : std::nullopt;
     const auto where = address ? address->string(kMaxOfferBytes) : std::nullopt;

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "chain/block.h"
-#include "feed/json_text.h"
+#include "json/text.h"
 
 namespace coffer::feed {
 
@@ -45,11 +45,11 @@ class RpcAnswer {
 
  private:
   RpcAnswer(std::string body, std::string_view method) : body_(std::move(body)), method_(method) {}
-  JsonText result() const {
-    return JsonText::of_checked(std::string_view(body_).substr(offset_, size_));
+  coffer::json::Text result() const {
+    return coffer::json::Text::of_checked(std::string_view(body_).substr(offset_, size_));
   }
-  Result<Hash256> hash_of(JsonText value) const;
-  Result<Bytes> bytes_of(JsonText value) const;
+  Result<Hash256> hash_of(coffer::json::Text value) const;
+  Result<Bytes> bytes_of(coffer::json::Text value) const;
 
   std::string body_;
   std::string method_;

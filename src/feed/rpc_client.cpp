@@ -1,6 +1,5 @@
 #include "feed/rpc_client.h"
 
-#include <boost/json.hpp>
 #include <mutex>
 
 #include "base/file.h"
@@ -8,11 +7,10 @@
 #include "crypto/sha256.h"
 #include "feed/block_file.h"
 #include "http/client.h"
+#include "json/writer.h"
 
 namespace coffer::feed {
 namespace {
-
-namespace json = boost::json;
 
 // A block in hex, or the ids of a mempool with hundreds of thousands of transactions.
 constexpr std::size_t kMaxAnswerBytes = 64u << 20;
@@ -80,9 +78,14 @@ struct RpcClient::Impl {
   }
 
   // An error that the node reports is kInvalidInput with its words.
-  Result<RpcAnswer> call(std::string_view method, json::array params) {
-    const std::string body = json::serialize(
-        json::object{{"jsonrpc", "1.0"}, {"id", 1}, {"method", method}, {"params", params}});
+  template <typename... Params>
+  Result<RpcAnswer> call(std::string_view method, const Params&... params) {
+    json::Writer request;
+    request.begin_object().field("jsonrpc", "1.0").field("id", 1).field("method", method);
+    request.key("params").begin_array();
+    (request.value(params), ...);
+    request.end_array().end_object();
+    const std::string body = request.take();
     http::Response answer = TRY(post(body));
     if (answer.status == 401 && !endpoint.cookie.empty()) {  // a restarted node has a new cookie
       TRY(authorize());
@@ -111,12 +114,12 @@ void RpcClient::cancel() {
 }
 
 Result<RpcTip> RpcClient::tip() {
-  const RpcAnswer answer = TRY(impl_->call("getblockchaininfo", {}));
+  const RpcAnswer answer = TRY(impl_->call("getblockchaininfo"));
   return answer.tip();
 }
 
 Result<std::optional<Hash256>> RpcClient::block_hash(std::uint64_t height) {
-  const auto answer = impl_->call("getblockhash", {height});
+  const auto answer = impl_->call("getblockhash", height);
   if (!answer && answer.error().code == Code::kInvalidInput) return std::nullopt;
   if (!answer) return fail(answer.error());
   return TRY(answer->hash());
@@ -124,7 +127,7 @@ Result<std::optional<Hash256>> RpcClient::block_hash(std::uint64_t height) {
 
 Result<Bytes> RpcClient::block(const Hash256& hash) {
   // Core takes a number or a boolean here, bcoin only the latter.
-  const auto answer = impl_->call("getblock", {printed(hash), false});
+  const auto answer = impl_->call("getblock", printed(hash), false);
   if (!answer && answer.error().code == Code::kInvalidInput)
     return fail(Error{Code::kNotFound, true, answer.error().message});
   if (!answer) return fail(answer.error());
@@ -136,26 +139,26 @@ Result<Bytes> RpcClient::block(const Hash256& hash) {
 }
 
 Result<std::vector<Hash256>> RpcClient::mempool() {
-  const RpcAnswer answer = TRY(impl_->call("getrawmempool", {}));
+  const RpcAnswer answer = TRY(impl_->call("getrawmempool"));
   return answer.hashes();
 }
 
 Result<std::optional<Bytes>> RpcClient::transaction(const Hash256& id) {
-  const auto answer = impl_->call("getrawtransaction", {printed(id), false});
+  const auto answer = impl_->call("getrawtransaction", printed(id), false);
   if (!answer && answer.error().code == Code::kInvalidInput) return std::nullopt;
   if (!answer) return fail(answer.error());
   return TRY(answer->bytes());
 }
 
 Result<std::optional<Bytes>> RpcClient::unmined(const Hash256& id) {
-  const auto answer = impl_->call("getrawtransaction", {printed(id), true});
+  const auto answer = impl_->call("getrawtransaction", printed(id), true);
   if (!answer && answer.error().code == Code::kInvalidInput) return std::nullopt;
   if (!answer) return fail(answer.error());
   return answer->unmined();
 }
 
 Result<std::vector<ZmqOffer>> RpcClient::zmq_offers() {
-  const auto answer = impl_->call("getzmqnotifications", {});
+  const auto answer = impl_->call("getzmqnotifications");
   if (answer) return answer->zmq_offers();
   // Core's -rpcwhitelist answers 403 to a question that this user may not ask.
   if (answer.error().code == Code::kInvalidInput || answer.error().code == Code::kUnauthorized)
@@ -164,7 +167,7 @@ Result<std::vector<ZmqOffer>> RpcClient::zmq_offers() {
 }
 
 Result<Hash256> RpcClient::send_transaction(ByteView raw) {
-  const RpcAnswer answer = TRY(impl_->call("sendrawtransaction", {to_hex(raw)}));
+  const RpcAnswer answer = TRY(impl_->call("sendrawtransaction", to_hex(raw)));
   return answer.hash();
 }
 

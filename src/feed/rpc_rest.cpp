@@ -3,8 +3,8 @@
 #include <mutex>
 
 #include "base/limits.h"
-#include "feed/json_text.h"
 #include "http/client.h"
+#include "json/text.h"
 
 namespace coffer::feed {
 
@@ -48,7 +48,7 @@ void RestClient::cancel() {
 
 bool RestClient::offers() {
   const auto body = impl_->get("/rest/chaininfo.json");
-  const auto document = body ? JsonText::parse(*body) : std::nullopt;
+  const auto document = body ? json::Text::parse(*body) : std::nullopt;
   const bool offered = document && document->is_object();
   impl_->blocks = impl_->heights = offered;
   return offered;

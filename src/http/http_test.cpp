@@ -1,7 +1,6 @@
-// The parts that need no socket: addresses, JSON, routes, heads of answers.
+// The parts that need no socket: addresses, routes, heads of answers.
 #include <gtest/gtest.h>
 
-#include "http/json.h"
 #include "http/router.h"
 #include "http/url.h"
 #include "http/wire.h"
@@ -75,17 +74,6 @@ TEST(HostList, compares_without_port_and_case) {
   for (auto bad : {"", "evil.example", "localhost.evil.example", "127.0.0.1.evil", "localhost:x",
                    "127.0.0.2", "localhost@evil"})
     EXPECT_FALSE(hosts.allows(bad)) << bad;
-}
-
-TEST(Json, is_valid_whatever_the_bytes) {
-  JsonWriter json;
-  json.begin_object().field("a", 1).field("b", "x\"\\\n\x01").key("c").begin_array();
-  json.value(true).null().value("\xc3\xa9\xff\xed\xa0\x80").begin_object().end_object();
-  json.value(std::uint64_t{18446744073709551615u}).end_array().end_object();
-  EXPECT_EQ(
-      json.take(),
-      "{\"a\":1,\"b\":\"x\\\"\\\\\\n\\u0001\",\"c\":[true,null,\"\xc3\xa9\\ufffd\\ufffd\\ufffd"
-      "\\ufffd\",{},18446744073709551615]}");
 }
 
 Response nothing(const Request&) {

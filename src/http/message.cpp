@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "http/json.h"
+#include "json/writer.h"
 
 namespace coffer::http {
 namespace {
@@ -89,7 +89,7 @@ std::string_view reason(int status) {
 
 Response problem(int status, std::string_view code, std::string_view detail,
                  std::string_view instance) {
-  JsonWriter json;
+  json::Writer json;
   json.begin_object();
   json.field("type", "about:blank").field("title", reason(status)).field("status", status);
   json.field("detail", detail).field("code", code);

@@ -1,60 +1,55 @@
 #include "wallet/core_export.h"
 
-#include <boost/json.hpp>
-
-#include "wallet/strict_json.h"
+#include "json/reader.h"
 
 namespace coffer::wallet {
 namespace {
 
-namespace json = boost::json;
-
 // Fields by name; nothing where there is none, an error where it is of another kind.
 
-Result<std::optional<bool>> flag(const json::object& object, std::string_view name) {
-  const json::value* value = object.if_contains(name);
-  if (value == nullptr) return std::nullopt;
-  if (!value->is_bool()) return fail(Code::kInvalidInput, "\"{}\" is not true or false", name);
-  return value->as_bool();
+Result<std::optional<bool>> flag(const json::Value& object, std::string_view name) {
+  const auto value = object.find(name);
+  if (!value) return std::nullopt;
+  const auto flag = value->boolean();
+  if (!flag) return fail(Code::kInvalidInput, "\"{}\" is not true or false", name);
+  return flag;
 }
 
-Result<std::uint64_t> natural(const json::value& value, std::string_view name, std::uint64_t max) {
-  if (value.is_int64() && value.as_int64() >= 0) {
-    const auto number = static_cast<std::uint64_t>(value.as_int64());
-    if (number <= max) return number;
-  }
+Result<std::uint64_t> natural(const json::Value& value, std::string_view name, std::uint64_t max) {
+  const auto number = value.uint64();
+  if (number && *number <= max) return *number;
   return fail(Code::kInvalidInput, "\"{}\" is not a whole number from 0 to {}", name, max);
 }
 
-Result<std::optional<std::uint64_t>> number(const json::object& object, std::string_view name,
+Result<std::optional<std::uint64_t>> number(const json::Value& object, std::string_view name,
                                             std::uint64_t max) {
-  const json::value* value = object.if_contains(name);
-  if (value == nullptr) return std::nullopt;
+  const auto value = object.find(name);
+  if (!value) return std::nullopt;
   return TRY(natural(*value, name, max));
 }
 
-Result<std::optional<std::string>> text(const json::object& object, std::string_view name) {
-  const json::value* value = object.if_contains(name);
-  if (value == nullptr) return std::nullopt;
-  if (!value->is_string()) return fail(Code::kInvalidInput, "\"{}\" is not a text", name);
-  return std::string(value->as_string());
+Result<std::optional<std::string>> text(const json::Value& object, std::string_view name) {
+  const auto value = object.find(name);
+  if (!value) return std::nullopt;
+  auto text = value->string();
+  if (!text) return fail(Code::kInvalidInput, "\"{}\" is not a text", name);
+  return text;
 }
 
-Result<std::optional<CoreDescriptor::Range>> range_of(const json::object& object) {
-  const json::value* value = object.if_contains("range");
-  if (value == nullptr) return std::nullopt;
-  if (!value->is_array() || value->as_array().size() != 2)
-    return fail(Code::kInvalidInput, "\"range\" is not a pair of numbers");
+Result<std::optional<CoreDescriptor::Range>> range_of(const json::Value& object) {
+  const auto value = object.find("range");
+  if (!value) return std::nullopt;
+  const auto pair = value->elements();
+  if (pair.size() != 2) return fail(Code::kInvalidInput, "\"range\" is not a pair of numbers");
   constexpr std::uint64_t kMax = crypto::kHardened - 1;
-  const auto first = TRY(natural(value->as_array()[0], "range", kMax));
-  const auto last = TRY(natural(value->as_array()[1], "range", kMax));
+  const auto first = TRY(natural(pair[0], "range", kMax));
+  const auto last = TRY(natural(pair[1], "range", kMax));
   if (first > last) return fail(Code::kInvalidInput, "\"range\" ends before it begins");
   return CoreDescriptor::Range{static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last)};
 }
 
-Result<CoreDescriptor> entry(const chain::Network& network, const json::value& value) {
-  if (!value.is_object()) return fail(Code::kInvalidInput, "not an object");
-  const json::object& object = value.as_object();
+Result<CoreDescriptor> entry(const chain::Network& network, const json::Value& object) {
+  if (!object.is_object()) return fail(Code::kInvalidInput, "not an object");
   const auto desc = TRY(text(object, "desc"));
   if (!desc) return fail(Code::kInvalidInput, "\"desc\" is missing");
   CoreDescriptor out{TRY(parse_descriptor(network, *desc)), false, false, {}, {}, 0};
@@ -74,10 +69,10 @@ Result<CoreDescriptor> entry(const chain::Network& network, const json::value& v
 }
 
 // The object with "descriptors": the text itself, or the result in an answer of the RPC interface.
-Result<const json::object*> result_of(const json::value& root) {
-  const json::object* object = root.if_object();
-  if (object != nullptr && object->contains("result")) object = object->at("result").if_object();
-  if (object == nullptr || !object->contains("descriptors"))
+Result<json::Value> result_of(json::Value root) {
+  auto result = root.find("result");
+  const json::Value object = result ? *std::move(result) : std::move(root);
+  if (!object.find("descriptors"))
     return fail(Code::kInvalidInput, "not what listdescriptors prints: no \"descriptors\"");
   return object;
 }
@@ -88,18 +83,18 @@ Result<CoreExport> parse_core_export(const chain::Network& network, std::string_
   if (json_text.size() > kMaxCoreExportBytes)
     return fail(Code::kTooLarge, "a descriptor export of {} bytes, at most {} are read",
                 json_text.size(), kMaxCoreExportBytes);
-  const json::value root = TRY(parse_strict_json(json_text));
-  const json::object& object = *TRY(result_of(root));
-  const json::array* entries = object.at("descriptors").if_array();
-  if (entries == nullptr) return fail(Code::kInvalidInput, "\"descriptors\" is not a list");
-  if (entries->size() > kMaxCoreExportDescriptors)
-    return fail(Code::kTooLarge, "an export of {} descriptors, at most {} are read",
-                entries->size(), kMaxCoreExportDescriptors);
+  const json::Value root = TRY(json::parse(json_text, {.max_bytes = kMaxCoreExportBytes}));
+  const json::Value object = TRY(result_of(root));
+  const json::Value list = *object.find("descriptors");
+  if (!list.is_array()) return fail(Code::kInvalidInput, "\"descriptors\" is not a list");
+  if (list.size() > kMaxCoreExportDescriptors)
+    return fail(Code::kTooLarge, "an export of {} descriptors, at most {} are read", list.size(),
+                kMaxCoreExportDescriptors);
   CoreExport out;
   out.wallet_name = TRY(text(object, "wallet_name")).value_or("");
-  for (std::size_t i = 0; i < entries->size(); ++i)
+  for (const json::Value& one : list.elements())
     out.descriptors.push_back(
-        TRY_IN(fmt::format("descriptors[{}]", i), entry(network, (*entries)[i])));
+        TRY_IN(fmt::format("descriptors[{}]", out.descriptors.size()), entry(network, one)));
   return out;
 }
 

@@ -1,27 +1,24 @@
 #include "wallet/history_line.h"
 
-#include <boost/json.hpp>
-
 #include "chain/address.h"
-#include "wallet/strict_json.h"
+#include "json/reader.h"
 
 namespace coffer::wallet {
 namespace {
 
-namespace json = boost::json;
-
 // The fields of a line; each is asked for once, and what nobody asked for is an error.
 class Fields {
  public:
-  explicit Fields(json::object object) : object_(std::move(object)) {}
+  explicit Fields(json::Value object) : object_(std::move(object)) {}
 
-  bool has(std::string_view name) const { return object_.contains(name); }
+  bool has(std::string_view name) const { return object_.find(name).has_value(); }
 
   Result<std::optional<std::string>> text(std::string_view name) {
-    const json::value* value = take(name);
-    if (value == nullptr) return std::nullopt;
-    if (!value->is_string()) return wrong(name, "text");
-    return std::string(value->get_string());
+    const auto value = take(name);
+    if (!value) return std::nullopt;
+    auto text = value->string();
+    if (!text) return wrong(name, "text");
+    return text;
   }
   Result<std::string> needed(std::string_view name) {
     auto value = TRY(text(name));
@@ -29,36 +26,36 @@ class Fields {
     return *std::move(value);
   }
   Result<std::optional<std::uint64_t>> number(std::string_view name, std::uint64_t max) {
-    const json::value* value = take(name);
-    if (value == nullptr) return std::nullopt;
-    if (!value->is_int64() || value->get_int64() < 0 ||
-        static_cast<std::uint64_t>(value->get_int64()) > max)
-      return wrong(name, fmt::format("a number from 0 to {}", max));
-    return static_cast<std::uint64_t>(value->get_int64());
+    const auto value = take(name);
+    if (!value) return std::nullopt;
+    const auto number = value->uint64();
+    if (!number || *number > max) return wrong(name, fmt::format("a number from 0 to {}", max));
+    return number;
   }
   Result<bool> flag(std::string_view name) {
-    const json::value* value = take(name);
-    if (value == nullptr) return false;
-    if (!value->is_bool()) return wrong(name, "true or false");
-    return value->get_bool();
+    const auto value = take(name);
+    if (!value) return false;
+    const auto flag = value->boolean();
+    if (!flag) return wrong(name, "true or false");
+    return *flag;
   }
   Result<> nothing_else() const {
-    for (const auto& field : object_)
-      if (std::find(taken_.begin(), taken_.end(), field.key()) == taken_.end())
-        return fail(Code::kInvalidInput, "'{}' does not belong here", std::string(field.key()));
+    for (const json::Member& field : object_.members())
+      if (std::find(taken_.begin(), taken_.end(), field.name) == taken_.end())
+        return fail(Code::kInvalidInput, "'{}' does not belong here", field.name);
     return {};
   }
 
  private:
-  const json::value* take(std::string_view name) {
+  std::optional<json::Value> take(std::string_view name) {
     taken_.push_back(name);
-    return object_.if_contains(name);
+    return object_.find(name);
   }
   static std::unexpected<Error> wrong(std::string_view name, std::string_view expected) {
     return fail(Code::kInvalidInput, "'{}' must be {}", name, expected);
   }
 
-  const json::object object_;
+  const json::Value object_;
   std::vector<std::string_view> taken_;
 };
 
@@ -173,9 +170,9 @@ Result<HistoryLine> parse_fields(const chain::Network& network, Fields& fields) 
 }  // namespace
 
 Result<HistoryLine> parse_history_line(const chain::Network& network, std::string_view text) {
-  json::value document = TRY(parse_strict_json(text, 2));
+  json::Value document = TRY(json::parse(text, {.max_depth = 2}));
   if (!document.is_object()) return fail(Code::kInvalidInput, "not an object of JSON");
-  Fields fields(std::move(document.get_object()));
+  Fields fields(std::move(document));
   HistoryLine line = TRY(parse_fields(network, fields));
   TRY(fields.nothing_else());
   return line;

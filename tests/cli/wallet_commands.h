@@ -13,7 +13,6 @@
 namespace coffer {
 
 namespace fs = std::filesystem;
-namespace json = boost::json;
 using test::expect_refusal;
 using test::Finished;
 using test::run;
@@ -36,11 +35,11 @@ class WalletCommands : public testing::Test {
     EXPECT_EQ(end.exit_code, 0) << end.err;
     return end.out;
   }
-  json::value as_json(std::vector<std::string> arguments) const {
+  boost::json::value as_json(std::vector<std::string> arguments) const {
     arguments.push_back("--json");
-    return json::parse(text(std::move(arguments)));
+    return boost::json::parse(text(std::move(arguments)));
   }
-  static std::string str(const json::value& object, const char* key) {
+  static std::string str(const boost::json::value& object, const char* key) {
     return std::string(object.at(key).as_string());
   }
   void make_shop() const {
@@ -61,7 +60,7 @@ class WalletCommands : public testing::Test {
   static std::string id_of(const Bytes& raw) {
     return chain::display(chain::Family::kBitcoin, wallet::test_txid(raw));
   }
-  static json::value without_time(json::value answer) {
+  static boost::json::value without_time(boost::json::value answer) {
     answer.as_object().erase("counted_unix_ms");
     return answer;
   }
@@ -75,7 +74,7 @@ class WalletCommands : public testing::Test {
                                                {"balance", "shop"},
                                                {"history", "shop"},
                                                {"leases", "shop"}})
-      all += json::serialize(without_time(as_json(one))) + "\n";
+      all += boost::json::serialize(without_time(as_json(one))) + "\n";
     return all;
   }
 

@@ -18,19 +18,20 @@ TEST_F(WalletCommands, StatusOfAStoppedDirectoryShowsTheWallets) {
   };
   ASSERT_EQ(run({"sync", "--to", "5", "--data", data()}).exit_code, 0);
   ASSERT_EQ(wallet({"create", "shop"}).exit_code, 0);
-  const json::value shown = json::parse(status(true));
+  const boost::json::value shown = boost::json::parse(status(true));
   EXPECT_EQ(shown.at("wallet").at("wallets").to_number<std::uint64_t>(), 1u);
   EXPECT_EQ(shown.at("wallet").at("tip_height").to_number<std::uint64_t>(), 5u);
   EXPECT_EQ(str(shown.at("wallet"), "problem"), "");
-  const json::value& last = shown.at("consumers").as_array().back();
+  const boost::json::value& last = shown.at("consumers").as_array().back();
   EXPECT_EQ(str(last, "name"), "wallet");
   EXPECT_EQ(last.at("tip").at("number").to_number<std::uint64_t>(), 5u);
   EXPECT_NE(status(false).find("wallets   1, at height 5\n"), std::string::npos) << status(false);
-  EXPECT_TRUE(json::parse(status(true, {"COFFER_WALLET_ENABLED=false"})).at("wallet").is_null());
+  EXPECT_TRUE(
+      boost::json::parse(status(true, {"COFFER_WALLET_ENABLED=false"})).at("wallet").is_null());
   // What cannot be read is said, and the rest is shown.
   std::ofstream(data() + "/wallet.db", std::ios::trunc) << std::string(8192, 'x');
   for (const char* log : {"/wallet.db-wal", "/wallet.db-shm"}) fs::remove(data() + log);
-  const json::value damaged = json::parse(status(true));
+  const boost::json::value damaged = boost::json::parse(status(true));
   EXPECT_NE(str(damaged.at("wallet"), "problem"), "");
   EXPECT_FALSE(damaged.at("tip").is_null());
 }
@@ -67,7 +68,7 @@ TEST_F(WalletCommands, NothingThereSaysHowToBegin) {
 TEST_F(WalletCommands, AWalletComesToLife) {
   EXPECT_NE(text({"create", "shop", "--birthday", "7", "--gap-limit", "5"}).find("shop"),
             std::string::npos);
-  const json::value listed = as_json({"list"}).at("wallets").at(0);
+  const boost::json::value listed = as_json({"list"}).at("wallets").at(0);
   EXPECT_EQ(listed.at("birthday_height").to_number<int>(), 7);
   EXPECT_EQ(listed.at("gap_limit").to_number<int>(), 5);
   EXPECT_NE(text({"list"}).find("shop"), std::string::npos);
@@ -80,7 +81,7 @@ TEST_F(WalletCommands, AWalletComesToLife) {
   const std::string first = text({"address", "shop"}), second = text({"address", "shop"});
   EXPECT_EQ(first.rfind("bcrt1q", 0), 0u) << first;
   EXPECT_NE(first, second);
-  const json::value change = as_json({"address", "shop", "--change"});
+  const boost::json::value change = as_json({"address", "shop", "--change"});
   EXPECT_EQ(change.at("branch").to_number<int>(), 1);
   EXPECT_EQ(change.at("index").to_number<int>(), 0);
   // An address and a script of their own; twice is once.
@@ -103,7 +104,7 @@ TEST_F(WalletCommands, AWalletComesToLife) {
       R"("internal":false,"range":[0,9],"next":3,"next_index":3}}]}})",
       core->text());
   EXPECT_EQ(as_json({"import", "core", "shop", data("core.json")}).at("addresses").as_int64(), 10);
-  const json::value taproot = as_json({"address", "shop"});
+  const boost::json::value taproot = as_json({"address", "shop"});
   EXPECT_EQ(str(taproot, "type"), "p2tr");
   EXPECT_EQ(taproot.at("index").to_number<int>(), 3);
   EXPECT_NE(text({"verify"}).find("fits together"), std::string::npos);
@@ -119,11 +120,11 @@ void WalletStory::payment_story() {
   make_shop();
   const Bytes parent = pay(150'000, 7);
   const std::string tx = id_of(parent);
-  const json::value balance = as_json({"balance", "shop"});
+  const boost::json::value balance = as_json({"balance", "shop"});
   EXPECT_EQ(str(balance, "spendable"), "150000");
   EXPECT_NE(text({"balance", "shop"}).find("0.00150000 BTC"), std::string::npos);
   EXPECT_EQ(str(as_json({"balance", "shop", "--account", "default"}), "total"), "150000");
-  const json::value coin = as_json({"coins", "shop"}).at("coins").at(0);
+  const boost::json::value coin = as_json({"coins", "shop"}).at("coins").at(0);
   EXPECT_EQ(str(coin, "tx_hash"), tx);
   EXPECT_EQ(str(as_json({"balance", "shop", "--address", str(coin, "address")}), "total"),
             "150000");
@@ -152,7 +153,7 @@ void WalletStory::payment_story() {
   (void)text({"label", "shop", "output", tx + "#0", "coffee"});
   EXPECT_NE(text({"coins", "shop"}).find("coffee"), std::string::npos);
   EXPECT_NE(text({"show", "shop", tx}).find("coffee"), std::string::npos);
-  const json::value named = as_json({"coins", "shop"}).at("coins").at(0);
+  const boost::json::value named = as_json({"coins", "shop"}).at("coins").at(0);
   EXPECT_EQ(str(named, "label"), "coffee");
   EXPECT_EQ(str(named, "address_label"), "till");
 
@@ -175,7 +176,7 @@ void WalletStory::payment_story() {
   std::ofstream(data("spend.hex")) << to_hex(spend) << "\n";
   const std::string file = "@" + data("spend.hex");
   expect_refusal(wallet({"record", "shop", file, "--status", "pending"}), 1, "leased");
-  const json::value pending =
+  const boost::json::value pending =
       as_json({"record", "shop", file, "--status", "pending", "--lock-id", kLock});
   EXPECT_EQ(str(pending, "status"), "pending");
   EXPECT_EQ(str(as_json({"balance", "shop"}), "locked"), "150000");

@@ -122,13 +122,13 @@ TEST_F(WalletCommands, ABlockThatTheChainDoesNotHaveIsRefused) {
   test::Process server(
       {test::coffer(), "demo", "--json", "--data", data(), "--listen", "127.0.0.1:0"});
   ASSERT_TRUE(server.wait_for_output("\n")) << server.err();
-  const std::string url = str(json::parse(server.out()), "url");
+  const std::string url = str(boost::json::parse(server.out()), "url");
   http::ClientOptions body;
   std::string token;
   std::getline(std::ifstream(data() + "/token"), token);
   body.headers = {{"Authorization", "Bearer " + token}};
-  body.body = json::serialize(
-      json::object{{"raw", to_hex(raw)}, {"height", 3}, {"block_hash", kLock}, {"block_index", 1}});
+  body.body = boost::json::serialize(boost::json::object{
+      {"raw", to_hex(raw)}, {"height", 3}, {"block_hash", kLock}, {"block_index", 1}});
   const auto answer =
       http::request(http::Method::kPost, url + "/api/v1/wallets/shop/transactions", body);
   ASSERT_TRUE(answer) << answer.error().message;

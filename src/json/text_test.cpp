@@ -1,4 +1,4 @@
-#include "feed/json_text.h"
+#include "json/text.h"
 
 #include <gtest/gtest.h>
 
@@ -6,20 +6,18 @@
 
 #include "base/random.h"
 
-namespace coffer::feed {
+namespace coffer::json {
 namespace {
-
-namespace json = boost::json;
 
 TEST(JsonText, FindsMembersAndElementsInPlace) {
   const std::string text =
       " { \"a\" : [ 1 , \"x,]}\\\"\" , {} , [] ] , \"b\":{\"a\":2},\"c\":null "
       ",\"a\\u0062\":\"\\\\\""
       ",\"d\":-7,\"d\":  -8 }\r\n";
-  const JsonText all = JsonText::parse(text).value();
+  const Text all = Text::parse(text).value();
   EXPECT_TRUE(all.is_object());
   std::vector<std::string> elements;
-  all.find("a")->for_each([&](JsonText element) {
+  all.find("a")->for_each([&](Text element) {
     elements.emplace_back(element.text());
     return true;
   });
@@ -31,12 +29,12 @@ TEST(JsonText, FindsMembersAndElementsInPlace) {
   EXPECT_FALSE(all.find("x"));
   EXPECT_FALSE(all.find("c")->find("x"));
   int visited = 0;
-  all.find("a")->for_each([&](JsonText) { return ++visited < 2; });
+  all.find("a")->for_each([&](Text) { return ++visited < 2; });
   EXPECT_EQ(visited, 2);
 }
 
 TEST(JsonText, ReadsStringsAndNumbers) {
-  const auto of = [](const char* text) { return JsonText::parse(text).value(); };
+  const auto of = [](const char* text) { return Text::parse(text).value(); };
   EXPECT_EQ(of("\"abc\"").plain_string(), "abc");
   EXPECT_EQ(of("\"\"").plain_string(), "");
   EXPECT_EQ(of("\"a\\nb\"").plain_string(), std::nullopt);
@@ -51,15 +49,15 @@ TEST(JsonText, ReadsStringsAndNumbers) {
 
 TEST(JsonText, RefusesWhatIsNotOneDocument) {
   const std::string deep_enough = std::string(32, '[') + std::string(32, ']');
-  EXPECT_TRUE(JsonText::parse(deep_enough));
-  EXPECT_FALSE(JsonText::parse("[" + deep_enough + "]"));
+  EXPECT_TRUE(Text::parse(deep_enough));
+  EXPECT_FALSE(Text::parse("[" + deep_enough + "]"));
   for (const char* bad : {"", " ", "{", "{} {}", "{}x", "[1,]", "{\"a\"}", "{\"a\":1,}", "nul",
                           "\"a", "\"\\x\"", "01", "'a'", "\"\xff\"", "[1 2]", "{1:2}"})
-    EXPECT_FALSE(JsonText::parse(bad)) << bad;
+    EXPECT_FALSE(Text::parse(bad)) << bad;
 }
 
 // The same as a tree of it, for texts of every shape.
-void compare(JsonText text, const json::value& tree) {
+void compare(Text text, const boost::json::value& tree) {
   ASSERT_EQ(text.is_object(), tree.is_object());
   ASSERT_EQ(text.is_array(), tree.is_array());
   ASSERT_EQ(text.is_string(), tree.is_string());
@@ -70,15 +68,15 @@ void compare(JsonText text, const json::value& tree) {
   if (tree.is_string()) {
     ASSERT_EQ(text.string(10'000), std::string(tree.get_string()));
   }
-  if (const json::array* array = tree.if_array()) {
+  if (const boost::json::array* array = tree.if_array()) {
     std::size_t at = 0;
-    text.for_each([&](JsonText element) {
+    text.for_each([&](Text element) {
       compare(element, array->at(at++));
       return !testing::Test::HasFatalFailure();
     });
     ASSERT_EQ(at, array->size());
   }
-  if (const json::object* object = tree.if_object())
+  if (const boost::json::object* object = tree.if_object())
     for (const auto& [key, value] : *object) {
       const auto found = text.find(key);
       ASSERT_TRUE(found) << key;
@@ -121,9 +119,9 @@ TEST(JsonText, AgreesWithATree) {
     std::string text = random_json(rng, 0);
     if (rng.one_in(3)) text[rng.below(text.size())] = "\"\\[]{},:0 "[rng.below(10)];
     SCOPED_TRACE(text);
-    json::error_code error;
-    const json::value tree = json::parse(text, error);
-    const auto read = JsonText::parse(text);
+    boost::json::error_code error;
+    const boost::json::value tree = boost::json::parse(text, error);
+    const auto read = Text::parse(text);
     ASSERT_EQ(read.has_value(), !error);
     if (read) {
       ASSERT_NO_FATAL_FAILURE(compare(*read, tree));
@@ -132,4 +130,4 @@ TEST(JsonText, AgreesWithATree) {
 }
 
 }  // namespace
-}  // namespace coffer::feed
+}  // namespace coffer::json

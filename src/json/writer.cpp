@@ -1,8 +1,8 @@
-#include "http/json.h"
+#include "json/writer.h"
 
 #include "base/check.h"
 
-namespace coffer::http {
+namespace coffer::json {
 namespace {
 
 constexpr char kHex[] = "0123456789abcdef";
@@ -29,7 +29,7 @@ std::size_t sequence_length(std::string_view text, std::size_t at) {
 
 }  // namespace
 
-void append_json_string(std::string& out, std::string_view text) {
+void append_string(std::string& out, std::string_view text) {
   out += '"';
   for (std::size_t i = 0; i < text.size();) {
     char c = text[i];
@@ -57,7 +57,7 @@ void append_json_string(std::string& out, std::string_view text) {
   out += '"';
 }
 
-void JsonWriter::separate() {
+void Writer::separate() {
   if (after_key_) {
     after_key_ = false;
     return;
@@ -67,38 +67,38 @@ void JsonWriter::separate() {
   has_items_.back() = true;
 }
 
-JsonWriter& JsonWriter::open(char bracket) {
+Writer& Writer::open(char bracket) {
   separate();
   out_ += bracket;
   has_items_.push_back(false);
   return *this;
 }
 
-JsonWriter& JsonWriter::close(char bracket) {
+Writer& Writer::close(char bracket) {
   CHECK(!has_items_.empty() && !after_key_);
   has_items_.pop_back();
   out_ += bracket;
   return *this;
 }
 
-JsonWriter& JsonWriter::key(std::string_view name) {
+Writer& Writer::key(std::string_view name) {
   separate();
-  append_json_string(out_, name);
+  append_string(out_, name);
   out_ += ':';
   after_key_ = true;
   return *this;
 }
 
-JsonWriter& JsonWriter::value(std::string_view text) {
+Writer& Writer::value(std::string_view text) {
   separate();
-  append_json_string(out_, text);
+  append_string(out_, text);
   return *this;
 }
 
-JsonWriter& JsonWriter::raw(std::string_view json) {
+Writer& Writer::raw(std::string_view json) {
   separate();
   out_ += json;
   return *this;
 }
 
-}  // namespace coffer::http
+}  // namespace coffer::json

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "http/json.h"
+#include "json/writer.h"
 
-namespace coffer::api::schema {
+namespace coffer::json::schema {
 
 using Properties = std::vector<std::pair<std::string_view, std::string>>;
 
@@ -30,7 +30,7 @@ inline const std::string kHashOrNull = R"({"type":["string","null"],"pattern":"^
 // Closed: no other properties than these.
 inline std::string object_of(const Properties& properties,
                              const std::vector<std::string_view>& required, bool closed) {
-  http::JsonWriter out;
+  Writer out;
   out.begin_object().field("type", "object").key("required").begin_array();
   for (const std::string_view name : required) out.value(name);
   out.end_array().key("properties").begin_object();
@@ -56,4 +56,4 @@ inline std::string refer(std::string_view schema) {
   return fmt::format(R"({{"$ref":"#/components/schemas/{}"}})", schema);
 }
 
-}  // namespace coffer::api::schema
+}  // namespace coffer::json::schema

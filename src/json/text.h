@@ -8,16 +8,16 @@
 #include <string>
 #include <string_view>
 
-namespace coffer::feed {
+namespace coffer::json {
 
 // One well-formed value within a text that must outlive it. Thread-safe.
-class JsonText {
+class Text {
  public:
   // The whole text as one value; nothing if it is not JSON (RFC 8259, UTF-8, up to 32 levels deep).
   // Cost: one pass.
-  static std::optional<JsonText> parse(std::string_view text);
+  static std::optional<Text> parse(std::string_view text);
   // Text that parse() has found to be one value, or a value of it.
-  static JsonText of_checked(std::string_view text) { return JsonText(text); }
+  static Text of_checked(std::string_view text) { return Text(text); }
 
   std::string_view text() const { return text_; }
   bool is_null() const { return text_ == "null"; }
@@ -27,9 +27,9 @@ class JsonText {
 
   // The member of an object, the last of that name; nothing if this is none or has none.
   // Cost: one pass.
-  std::optional<JsonText> find(std::string_view name) const;
+  std::optional<Text> find(std::string_view name) const;
   // The elements of an array in order, until `visit` returns false; none if it is none.
-  void for_each(const std::function<bool(JsonText)>& visit) const;
+  void for_each(const std::function<bool(Text)>& visit) const;
 
   // What a string says, up to `max_bytes` of it; nothing if it is none or longer. Copies only that.
   std::optional<std::string> string(std::size_t max_bytes) const;
@@ -39,9 +39,9 @@ class JsonText {
   std::optional<std::int64_t> integer() const;
 
  private:
-  explicit JsonText(std::string_view text) : text_(text) {}
+  explicit Text(std::string_view text) : text_(text) {}
 
   std::string_view text_;  // without blanks around it, never empty
 };
 
-}  // namespace coffer::feed
+}  // namespace coffer::json
