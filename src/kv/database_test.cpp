@@ -109,7 +109,6 @@ TEST_F(DatabaseTest, ManyKeysAtOnceComeInOrder) {
       ASSERT_EQ(pinned[i].has_value(), i % 3 != 0) << i;
       if (i % 3 == 0) continue;
       EXPECT_EQ(as_text(*pinned[i]), names[i] + "!");
-      EXPECT_EQ(as_text(*(*copies)[i]), names[i] + "!");
     }
   }
 }
