@@ -372,7 +372,7 @@ TEST(ConfigKeys, HelpAndDocumentationNameEveryKey) {
     EXPECT_NE(markdown.find(fmt::format("| `{}` |", key.name)), std::string::npos);
   }
   EXPECT_TRUE(
-      help.starts_with("\ndata_dir = \"coffer-data\"\n    Where Coffer keeps its data.\n"
+      help.starts_with("\ndata_dir = \"coffer-data\"  (default)\n    Where Coffer keeps its data.\n"
                        "    Takes a directory. COFFER_DATA_DIR, --data-dir, --data\n"))
       << help;
 }

@@ -57,7 +57,8 @@ Result<Config> settle(const Config& config, const std::optional<chainstate::Iden
   Config settled = config;
   settled.chain = found->chain;
   settled.network = found->network;
-  settled.given.insert({"chain", "network"});
+  for (const char* key : {"chain", "network"})
+    settled.given.insert({key, {"store", config.data_dir}});
   return settled;
 }
 

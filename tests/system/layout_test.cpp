@@ -53,7 +53,7 @@ struct Confined {
 };
 const std::vector<Confined> kConfined = {
     {"rocksdb/", "kv"}, {"boost/beast", "http"}, {"boost/asio", "http"}, {"postgresql/", "sql"},
-    {"libpq", "sql"},   {"sqlite3", "sql"},      {"zmq", "feed"},
+    {"libpq", "sql"},   {"sqlite3", "sql"},      {"zmq", "feed"},        {"CLI/", "cli"},
 };
 
 // Pieces, so that this file does not contain what it looks for.
@@ -318,6 +318,8 @@ TEST(LayoutChecker, ObjectsToBadIncludes) {
   EXPECT_NE(of("src/api/a.h", "#  include <boost/beast/http.hpp>"), "");
   EXPECT_NE(of("tests/a.cpp", "#include <rocksdb/db.h>"), "");
   EXPECT_NE(of("src/wallet/a.cpp", "#include <libpq-fe.h>"), "");
+  EXPECT_EQ(of("src/app/a.cpp", "#include <CLI/CLI.hpp>"),
+            "src/app/a.cpp:2: <CLI/CLI.hpp> belongs into src/cli\n");
   EXPECT_NE(of("src/kv/a.cpp", "#include \"store.h\""), "");
   EXPECT_NE(of("src/kv/a.cpp", "#include \"base/test_data.h\""), "");
   EXPECT_EQ(of("src/kv/a_test.cpp", "#include \"base/test_data.h\""), "");
