@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "cli/command.h"
 #include "config/config.h"
 
 namespace coffer::app {
@@ -20,7 +21,12 @@ struct Context {
 Result<> run_serve(const Context& context, bool demo);
 Result<> run_sync(const Context& context, std::optional<std::uint64_t> to_height);
 Result<> run_status(const Context& context);
+// Errors: kConflict while the process that serves the data directory is not ready, kUnavailable if
+// it cannot be reached.
+Result<> run_status_check(const Context& context);
 Result<> run_rebuild(const Context& context, const std::string& consumer);
+// Every setting with its value and where it comes from; secrets are not shown.
+Result<> run_settings(const Context& context);
 Result<> run_version(const Context& context);
 
 struct DevnetWriteArguments {
@@ -57,6 +63,10 @@ struct DecodeArguments {
   std::uint64_t entry = 0;  // of a file with several blocks
 };
 Result<> run_decode(const Context& context, const DecodeArguments& arguments);
+
+// node_command_line.cpp, tool_command_line.cpp: the commands above as data.
+std::vector<cli::Command> node_commands();
+std::vector<cli::Command> tool_commands();
 
 // The settings of all engines; before anything is read.
 void declare_settings();

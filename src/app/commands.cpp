@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "cli/progress.h"
 #include "cli/status_view.h"
+#include "config/keys.h"
 #include "http/client.h"
 
 namespace coffer::app {
@@ -180,12 +181,35 @@ Result<> run_status(const Context& context) {
   return {};
 }
 
+Result<> run_status_check(const Context& context) {
+  const auto answer = daemon_status(context.config);
+  if (!answer) return fail(Code::kUnavailable, "cannot be reached: {}", answer.error().message);
+  if (!*answer)
+    return fail(Code::kUnavailable,
+                "cannot be reached: no coffer runs on {}; start it with 'coffer serve'",
+                context.config.data_dir);
+  const api::Status& status = **answer;
+  if (context.json)
+    std::printf("%s\n", api::readiness_json(status).c_str());
+  else if (status.ready)
+    std::printf("ready\n");
+  if (status.ready) return {};
+  return fail(Code::kConflict, "not ready: {}", fmt::join(status.not_ready_because, "; "));
+}
+
 Result<> run_rebuild(const Context& context, const std::string& consumer) {
   TRY(rebuild_consumer(context.config, consumer));
   if (context.json)
     std::printf("{\"rebuilt\":\"%s\"}\n", consumer.c_str());
   else
     std::printf("%s is empty; the next start fills it again from the source\n", consumer.c_str());
+  return {};
+}
+
+Result<> run_settings(const Context& context) {
+  const std::string text = context.json ? config::config_json(context.config) + "\n"
+                                        : config::config_help(context.config);
+  std::fwrite(text.data(), 1, text.size(), stdout);
   return {};
 }
 

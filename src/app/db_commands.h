@@ -6,6 +6,9 @@
 
 namespace coffer::app {
 
+// db_command_line.cpp: all of them as data.
+std::vector<cli::Command> db_commands();
+
 // db_commands.cpp
 // Changes nothing and makes nothing. Errors: those of the first database that cannot be used, after
 // all were printed.

@@ -1,12 +1,11 @@
-// The commands of the UTXO state on the command line.
-#include "app/command_tree.h"
+// The commands of the UTXO state, as data.
+#include "app/command_table.h"
 #include "app/utxo_commands.h"
 
 namespace coffer::app {
 namespace {
 
 constexpr const char* kUtxoExamples =
-    "Examples:\n"
     "  coffer utxo stats                              how many, how much, up to which block\n"
     "  coffer utxo get TX#0                           one output, also for a while after it was "
     "spent\n"
@@ -17,133 +16,148 @@ constexpr const char* kUtxoExamples =
     "check\n"
     "  coffer utxo check-proof proof.json --root HEX  with nothing but a root\n"
     "  coffer utxo snapshot /backup/monday            a copy that needs hardly any room at first\n"
-    "  coffer utxo rollback 1000                      back to the state after block 1,000\n\n"
-    "Reading commands may run beside a daemon.";
+    "  coffer utxo rollback 1000                      back to the state after block 1,000\n";
 
-struct Arguments {
-  std::string text;                    // the one positional argument that most commands have
-  std::optional<std::uint64_t> block;  // or this one
-  std::map<std::string, std::string> page;
+// Most commands take one word.
+struct UtxoWord {
+  std::string text;
+};
+struct UtxoBlock {
+  std::uint64_t number = 0;
+};
+struct UtxoAnyBlock {
+  std::optional<std::uint64_t> number;  // nothing: the newest
 };
 
-CLI::App* add_utxo_command(CLI::App& utxo, Parsed& parsed, const char* name, const char* help,
-                           std::function<Result<>(const Context&)> action) {
-  CLI::App* command = utxo.add_subcommand(name, help);
-  add_settings(*command, parsed, kStoreOnly);
-  command->callback([&parsed, action = std::move(action)] { parsed.action = action; });
-  return command;
+constexpr const char* kAddressHelp = "Bech32, base58, or the raw bytes in hex";
+constexpr const char* kCredentialHelp =
+    "56 hex digits, or addr_vkh1…, addr_shared_vkh1… or script1…";
+
+cli::Command utxo_command(const char* name, const char* summary, const char* examples) {
+  return {
+      .path = {"utxo", name}, .summary = summary, .examples = examples, .settings = kStoreSettings};
 }
 
-void add_page_options(CLI::App& command, Arguments& arguments) {
-  const auto option = [&](const char* name, const char* type, const char* help) {
-    std::string key(name + 2);
-    std::replace(key.begin(), key.end(), '-', '_');
-    command.add_option(name, arguments.page[key], help)->type_name(type);
+std::vector<cli::Field<UtxoPageArguments>> utxo_page_fields(const char* owner, const char* help) {
+  using A = UtxoPageArguments;
+  return {{owner, &A::owner, help},
+          query_option<A>("--page", "N", "Which page, from 1 (default: 1)"),
+          query_option<A>("--count", "N", "Outputs on a page, up to 100 (default: 100)"),
+          query_option<A>("--order", "asc|desc", "Oldest or newest first (default: asc)"),
+          query_option<A>("--cursor", "TEXT", "Go on where an earlier page ended"),
+          query_option<A>("--asset", "UNIT",
+                          "Only with this asset: policy and name in hex, or the policy alone"),
+          query_option<A>("--from-slot", "N", "Made in this slot or later"),
+          query_option<A>("--to-slot", "N", "Made in this slot or earlier")};
+}
+
+// An empty filter is none.
+Result<> run_page(const Context& context, UtxoPageArguments page, bool by_credential) {
+  std::erase_if(page.query, [](const http::Field& field) { return field.value.empty(); });
+  page.by_credential = by_credential;
+  return run_utxo_page(context, page);
+}
+
+std::vector<cli::Command> utxo_read_commands() {
+  return {
+      command<UtxoWord>(
+          utxo_command("get", "Show one output, unspent or lately spent",
+                       "  coffer utxo get TX#0\n"),
+          {{"output", &UtxoWord::text, "TX#INDEX"}},
+          [](const Context& c, const UtxoWord& a) { return run_utxo_get(c, a.text); }),
+      command<UtxoPageArguments>(
+          utxo_command("address", "List the outputs that an address holds",
+                       "  coffer utxo address ADDR --count 10 --order desc\n"),
+          utxo_page_fields("address", kAddressHelp),
+          [](const Context& c, const UtxoPageArguments& a) { return run_page(c, a, false); }),
+      command<UtxoPageArguments>(
+          utxo_command("credential", "List the outputs that a payment credential holds (Cardano)",
+                       "  coffer utxo credential addr_vkh1… --count 10\n"),
+          utxo_page_fields("credential", kCredentialHelp),
+          [](const Context& c, const UtxoPageArguments& a) { return run_page(c, a, true); }),
+      command<UtxoWord>(
+          utxo_command("balance", "Add up what an address holds, with all assets",
+                       "  coffer utxo balance ADDR --json\n"),
+          {{"address", &UtxoWord::text, kAddressHelp}},
+          [](const Context& c, const UtxoWord& a) { return run_utxo_balance(c, a.text); }),
+      command(utxo_command("stats", "Show how much is unspent, and what can be undone",
+                           "  coffer utxo stats\n"),
+              run_utxo_stats),
+      command(utxo_command("dump", "Print every unspent output, a line each",
+                           "  coffer utxo dump > outputs.txt\n"),
+              run_utxo_dump),
+      command(utxo_command("digest", "Print count, value and acc: equal sets have equal digests",
+                           "  coffer utxo digest\n"),
+              run_utxo_digest),
+      command<UtxoAnyBlock>(
+          utxo_command("root", "Print the root after a block (utxo.store = mmr)",
+                       "  coffer utxo root 1000\n"),
+          {{"block", &UtxoAnyBlock::number, "Its number (default: the newest)"}},
+          [](const Context& c, const UtxoAnyBlock& a) { return run_utxo_root(c, a.number); }),
   };
-  option("--page", "N", "which page, from 1 (default: 1)");
-  option("--count", "N", "outputs on a page, up to 100 (default: 100)");
-  option("--order", "asc|desc", "oldest or newest first (default: asc)");
-  option("--cursor", "TEXT", "go on where an earlier page ended");
-  option("--asset", "UNIT", "only with this asset: policy and name in hex, or the policy alone");
-  option("--from-slot", "N", "made in this slot or later");
-  option("--to-slot", "N", "made in this slot or earlier");
 }
 
-void add_page_command(CLI::App& utxo, Parsed& parsed, bool by_credential, Arguments& arguments) {
-  const auto run = [&arguments, by_credential](const Context& c) {
-    UtxoPageArguments page{by_credential, arguments.text, {}};
-    for (const auto& [key, value] : arguments.page)
-      if (!value.empty()) page.query.push_back({key, value});
-    return run_utxo_page(c, page);
+std::vector<cli::Command> utxo_proof_commands() {
+  using Check = CheckProofArguments;
+  return {
+      command<UtxoProofArguments>(
+          utxo_command("proof", "Print a proof that an output is unspent (utxo.store = mmr)",
+                       "  coffer utxo proof TX#0 > proof.json\n"),
+          {{"output", &UtxoProofArguments::outpoint, "TX#INDEX"},
+           {"--block", &UtxoProofArguments::block,
+            "After the block of this number (default: the newest)"}},
+          run_utxo_proof),
+      command<Check>(
+          {.path = {"utxo", "check-proof"},
+           .summary = "Check a proof off line, against a root that you trust; needs no data",
+           .examples = "  coffer utxo check-proof proof.json --root HEX\n"},
+          {{"file", &Check::file, "What 'coffer utxo proof' printed"},
+           {"--root",
+            &Check::root,
+            "The root, from somebody you trust",
+            {.value = "HEX", .required = true}},
+           {"--output", &Check::outpoint, "The output that it must be of", {.value = "TX#INDEX"}}},
+          run_utxo_check_proof),
   };
-  CLI::App* command =
-      by_credential ? add_utxo_command(utxo, parsed, "credential",
-                                       "List what a payment credential holds (Cardano)", run)
-                    : add_utxo_command(utxo, parsed, "address", "List what an address holds", run);
-  command
-      ->add_option(by_credential ? "credential" : "address", arguments.text,
-                   by_credential ? "56 hex digits, or addr_vkh1…, addr_shared_vkh1… or script1…"
-                                 : "bech32, base58, or the raw bytes in hex")
-      ->required();
-  add_page_options(*command, arguments);
 }
 
-void add_reading_commands(CLI::App& utxo, Parsed& parsed, Arguments& arguments) {
-  add_utxo_command(utxo, parsed, "get", "Show one output, unspent or lately spent",
-                   [&](const Context& c) { return run_utxo_get(c, arguments.text); })
-      ->add_option("output", arguments.text, "TX#INDEX")
-      ->required();
-  static Arguments by_address, by_credential;  // apart: their options are the same
-  add_page_command(utxo, parsed, false, by_address);
-  add_page_command(utxo, parsed, true, by_credential);
-  add_utxo_command(utxo, parsed, "balance", "Add up what an address holds, with all assets",
-                   [&](const Context& c) { return run_utxo_balance(c, arguments.text); })
-      ->add_option("address", arguments.text, "bech32, base58, or the raw bytes in hex")
-      ->required();
-  add_utxo_command(utxo, parsed, "stats", "Show how much is unspent, and what can be undone",
-                   run_utxo_stats);
-  add_utxo_command(utxo, parsed, "dump", "Print every unspent output, a line each", run_utxo_dump);
-  add_utxo_command(utxo, parsed, "digest",
-                   "Print count, value and acc: equal sets have equal digests", run_utxo_digest);
-  add_utxo_command(utxo, parsed, "root", "Print the root after a block (utxo.store = mmr)",
-                   [&](const Context& c) { return run_utxo_root(c, arguments.block); })
-      ->add_option("block", arguments.block, "its number (default: the newest)");
-}
-
-void add_proof_commands(CLI::App& utxo, Parsed& parsed) {
-  static UtxoProofArguments prove;
-  CLI::App* proof = add_utxo_command(utxo, parsed, "proof",
-                                     "Print a proof that an output is unspent (utxo.store = mmr)",
-                                     [](const Context& c) { return run_utxo_proof(c, prove); });
-  proof->add_option("output", prove.outpoint, "TX#INDEX")->required();
-  proof->add_option("--block", prove.block, "after the block of this number (default: the newest)")
-      ->type_name("N");
-
-  static CheckProofArguments check;
-  CLI::App* checker = utxo.add_subcommand(
-      "check-proof", "Check a proof off line, against a root that you trust; needs no data");
-  checker->add_flag("--json", parsed.json, "machine-readable output");
-  checker->add_option("file", check.file, "what 'coffer utxo proof' printed")->required();
-  checker->add_option("--root", check.root, "the root, from somebody you trust")
-      ->required()
-      ->type_name("HEX");
-  checker->add_option("--output", check.outpoint, "the output that it must be of")
-      ->type_name("TX#INDEX");
-  checker->callback(
-      [&] { parsed.action = [](const Context& c) { return run_utxo_check_proof(c, check); }; });
-}
-
-void add_tools(CLI::App& utxo, Parsed& parsed, Arguments& arguments) {
-  add_utxo_command(utxo, parsed, "verify",
-                   "Check every record, index entry and delta against the others", run_utxo_verify);
-  add_utxo_command(utxo, parsed, "rollback", "Undo blocks; the next start applies them again",
-                   [&](const Context& c) { return run_utxo_rollback(c, *arguments.block); })
-      ->add_option("block", arguments.block, "the number of the last block that stays")
-      ->required();
-  add_utxo_command(utxo, parsed, "rebuild", "Empty the UTXO state; the next start fills it again",
-                   [](const Context& c) { return run_rebuild(c, "utxo"); });
-  add_utxo_command(utxo, parsed, "snapshot", "Copy the whole database into a new directory",
-                   [&](const Context& c) { return run_utxo_snapshot(c, arguments.text); })
-      ->add_option("directory", arguments.text, "where to; must not exist")
-      ->required();
-  add_utxo_command(utxo, parsed, "restore", "Begin an empty --data directory with a snapshot",
-                   [&](const Context& c) { return run_utxo_restore(c, arguments.text); })
-      ->add_option("directory", arguments.text, "what 'coffer utxo snapshot' made")
-      ->required();
+std::vector<cli::Command> utxo_tool_commands() {
+  return {
+      command(utxo_command("verify", "Check every record, index entry and delta against the others",
+                           "  coffer utxo verify\n"),
+              run_utxo_verify),
+      command<UtxoBlock>(
+          utxo_command("rollback", "Undo blocks; the next start applies them again",
+                       "  coffer utxo rollback 1000\n"),
+          {{"block", &UtxoBlock::number, "The number of the last block that stays"}},
+          [](const Context& c, const UtxoBlock& a) { return run_utxo_rollback(c, a.number); }),
+      command(utxo_command("rebuild", "Empty the UTXO state; the next start fills it again",
+                           "  coffer utxo rebuild\n"),
+              [](const Context& c) { return run_rebuild(c, "utxo"); }),
+      command<UtxoWord>(
+          utxo_command("snapshot", "Copy the whole database into a new directory",
+                       "  coffer utxo snapshot /backup/monday\n"),
+          {{"directory", &UtxoWord::text, "Where to; must not exist"}},
+          [](const Context& c, const UtxoWord& a) { return run_utxo_snapshot(c, a.text); }),
+      command<UtxoWord>(
+          utxo_command("restore", "Begin an empty --data directory with a snapshot",
+                       "  coffer utxo restore /backup/monday --data /srv/new\n"),
+          {{"directory", &UtxoWord::text, "What 'coffer utxo snapshot' made"}},
+          [](const Context& c, const UtxoWord& a) { return run_utxo_restore(c, a.text); }),
+  };
 }
 
 }  // namespace
 
-void add_utxo_commands(CLI::App& app, Parsed& parsed) {
-  static Arguments arguments;
-  CLI::App* utxo =
-      app.add_subcommand("utxo",
-                         "What is unspent: by output, address and credential; checks, copies")
-          ->require_subcommand(1)
-          ->footer(kUtxoExamples);
-  add_reading_commands(*utxo, parsed, arguments);
-  add_proof_commands(*utxo, parsed);
-  add_tools(*utxo, parsed, arguments);
+std::vector<cli::Command> utxo_commands() {
+  std::vector<cli::Command> all = {
+      {.path = {"utxo"},
+       .summary = "Ask what is unspent, by output, address and credential; check and copy it",
+       .examples = kUtxoExamples,
+       .notes = "Reading commands may run beside a daemon."}};
+  for (const auto& list : {utxo_read_commands(), utxo_proof_commands(), utxo_tool_commands()})
+    all.insert(all.end(), list.begin(), list.end());
+  return all;
 }
 
 }  // namespace coffer::app

@@ -7,6 +7,9 @@
 
 namespace coffer::app {
 
+// utxo_command_line.cpp: all of them as data.
+std::vector<cli::Command> utxo_commands();
+
 // utxo_read.cpp. Errors: kUsage for what was typed; kNotFound; those of UtxoReader::open.
 Result<> run_utxo_get(const Context& context, const std::string& outpoint);
 struct UtxoPageArguments {

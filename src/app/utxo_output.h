@@ -1,11 +1,11 @@
 // What the utxo commands share: errors of what was typed, and output that was really written.
 #pragma once
 
-#include <cerrno>
 #include <cstdio>
 #include <string>
 
 #include "base/result.h"
+#include "cli/output.h"
 
 namespace coffer::app {
 
@@ -25,10 +25,6 @@ inline void print_line(const std::string& text) {
   print(text + "\n");
 }
 
-// All was taken by whoever reads it. Errors: kUnavailable (a full disk).
-inline Result<> finish_output() {
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return {};
-  return fail(errno_error(errno, "cannot write the output"));
-}
+using cli::finish_output;
 
 }  // namespace coffer::app

@@ -1,12 +1,11 @@
-// The commands of the wallet on the command line.
-#include "app/command_tree.h"
+// The commands of the wallet, as data: those that make wallets, say what is theirs, and read.
+#include "app/command_table.h"
 #include "app/wallet_commands.h"
 
 namespace coffer::app {
 namespace {
 
 constexpr const char* kWalletExamples =
-    "Examples:\n"
     "  coffer wallet create shop                      a wallet; it holds no private keys\n"
     "  coffer wallet import descriptor shop 'wpkh([d34db33f/84h/0h/0h]xpub…/<0;1>/*)'\n"
     "  coffer wallet address shop                     the next address to give out\n"
@@ -15,263 +14,252 @@ constexpr const char* kWalletExamples =
     "  coffer wallet lease shop TX#0 TX#1 --lock-id HEX --for 10m\n"
     "  coffer wallet record shop @signed.hex --status pending\n"
     "  coffer wallet publish shop TXID                it was broadcast\n"
-    "  coffer wallet history shop --json              as HTTP would say it\n\n"
-    "All of them may run beside a daemon. Amounts that are typed are satoshi.";
+    "  coffer wallet history shop --json              as HTTP would say it\n";
 
-// Which settings a command needs to find the database, and to know the network of a new one.
-const std::vector<std::string_view> kWalletSettings = {"data_dir", "chain", "network", "wallet.",
-                                                       "log."};
+constexpr const char* kWalletHelp = "Name of the wallet";
 
-std::string examples(std::string_view lines) {
-  return fmt::format("Examples:\n{}", lines);
+using WalletQueryField = cli::Field<WalletQuery>;
+constexpr auto wallet_option = query_option<WalletQuery>;
+constexpr auto wallet_flag = query_flag<WalletQuery>;
+
+WalletQueryField queried_wallet() {
+  return {"wallet", &WalletQuery::wallet, kWalletHelp};
+}
+WalletQueryField of_account() {
+  return wallet_option("--account", "NAME", "Only of this account");
+}
+WalletQueryField of_address() {
+  return wallet_option("--address", "ADDR", "Only of this address, or script in hex");
+}
+WalletQueryField page_count() {
+  return wallet_option("--count", "N", "How many at most, up to 1000 (default: 100)");
+}
+WalletQueryField page_cursor() {
+  return wallet_option("--cursor", "TEXT", "Go on where an earlier page ended");
 }
 
-// Options that become parameters as on HTTP; one that was not given is not there, and one that was
-// given is, even if it is empty: without its filter a list would show too much.
-class QueryOptions {
- public:
-  explicit QueryOptions(CLI::App& command) : command_(command) {}
+cli::Command coins_command() {
+  return command<WalletQuery>(
+      wallet_command({"coins"}, "List coins: by default all that are unspent and alive",
+                     "  coffer wallet coins shop --spendable --order largest\n"
+                     "  coffer wallet coins shop --state spent,locked --min-amount 100000\n"),
+      {queried_wallet(),
+       wallet_option("--state", "LIST",
+                     "Only in these states: confirmed, unconfirmed, immature, pending, locked, "
+                     "spent, dead, orphaned; several with commas"),
+       of_account(), of_address(),
+       wallet_option("--min-amount", "SATOSHI", "Only of at least this amount"),
+       wallet_option("--max-amount", "SATOSHI", "Only of at most this amount"),
+       wallet_option("--min-confirmations", "N", "Only with at least so many confirmations"),
+       wallet_option("--max-confirmations", "N", "Only with at most so many confirmations"),
+       wallet_flag("--leased", {"leased", "true"}, "Only leased ones", ""),
+       wallet_flag("--unleased", {"leased", "false"}, "Only those that are not leased", "--leased"),
+       wallet_flag("--spendable", {"spendable", "true"},
+                   "Only what may be spent now: confirmed, mature, not leased", ""),
+       wallet_flag("--chain-pending", {"chain_pending", "true"},
+                   "With --spendable: unconfirmed and pending ones as well", ""),
+       wallet_option("--order", "ORDER",
+                     "oldest, newest, largest or smallest first (default: oldest)"),
+       page_count(), page_cursor()},
+      run_wallet_coins);
+}
 
-  // "--min-amount" is min_amount.
-  QueryOptions& text(const char* name, const char* type, const char* help) {
-    command_
-        .add_option_function<std::string>(
-            name, [this, parameter = key(name)](const std::string& v) { values_[parameter] = v; },
-            help)
-        ->type_name(type);
-    return *this;
-  }
-  // `against` is a flag that says the opposite.
-  QueryOptions& flag(const char* name, const char* parameter, const char* value, const char* help,
-                     const char* against = nullptr) {
-    CLI::Option* option = command_.add_flag_callback(
-        name, [this, parameter, value] { values_[parameter] = value; }, help);
-    if (against != nullptr) option->excludes(command_.get_option(against));
-    return *this;
-  }
-  QueryOptions& page() {
-    return text("--count", "N", "how many at most, up to 1000 (default: 100)")
-        .text("--cursor", "TEXT", "go on where an earlier page ended");
-  }
-  http::Fields fields() const {
-    http::Fields given;
-    for (const auto& [name, value] : values_) given.push_back({name, value});
-    return given;
-  }
+cli::Command history_command() {
+  return command<WalletQuery>(
+      wallet_command({"history"}, "List transactions, newest first",
+                     "  coffer wallet history shop --unconfirmed\n"
+                     "  coffer wallet history shop --status replaced,failed --json\n"),
+      {queried_wallet(),
+       wallet_option("--status", "LIST",
+                     "Only of these: pending, published, replaced, failed, orphaned; several with "
+                     "commas"),
+       wallet_flag("--confirmed", {"confirmed", "true"}, "Only confirmed ones", ""),
+       wallet_flag("--unconfirmed", {"confirmed", "false"}, "Only unconfirmed ones", "--confirmed"),
+       page_count(), page_cursor()},
+      run_wallet_history);
+}
 
- private:
-  static std::string key(std::string name) {
-    name.erase(0, 2);
-    std::replace(name.begin(), name.end(), '-', '_');
-    return name;
-  }
-  CLI::App& command_;
-  std::map<std::string, std::string> values_;
-};
-
-using RunQuery = Result<> (*)(const Context&, const WalletQuery&);
-
-// A command that takes a wallet and a query. What it fills lives as long as the program.
-QueryOptions& add_query(CLI::App& wallet, Parsed& parsed, const char* name, const char* help,
-                        std::string_view lines, RunQuery run, bool names_wallet = true) {
-  struct Holder {
-    std::string wallet;
-    std::unique_ptr<QueryOptions> options;
+std::vector<cli::Command> wallet_list_commands() {
+  return {
+      command<WalletQuery>(wallet_command({"list"}, "List the wallets", "  coffer wallet list\n"),
+                           {page_count(), page_cursor()}, run_wallet_list),
+      command<WalletQuery>(wallet_command({"accounts"}, "List the accounts of a wallet",
+                                          "  coffer wallet accounts shop\n"),
+                           {queried_wallet()}, run_wallet_accounts),
+      command<WalletQuery>(
+          wallet_command({"descriptors"}, "List the imported descriptors, and how far each is used",
+                         "  coffer wallet descriptors shop\n"),
+          {queried_wallet()}, run_wallet_descriptors),
+      command<WalletQuery>(
+          wallet_command({"addresses"}, "List the addresses and scripts that are watched",
+                         "  coffer wallet addresses shop --count 20\n"),
+          {queried_wallet(), page_count(), page_cursor()}, run_wallet_addresses),
+      command<WalletQuery>(
+          wallet_command({"balance"}, "Show what a wallet, an account or an address holds",
+                         "  coffer wallet balance shop\n"
+                         "  coffer wallet balance shop --account savings --json\n"),
+          {queried_wallet(), of_account(), of_address()}, run_wallet_balance),
+      coins_command(),
+      history_command(),
+      command<WalletQuery>(wallet_command({"leases"}, "List the leases that have not expired",
+                                          "  coffer wallet leases shop\n"),
+                           {queried_wallet(), page_count(), page_cursor()}, run_wallet_leases),
+      command<WalletQuery>(
+          wallet_command({"labels"}, "List the labels, also of what the wallet does not know",
+                         "  coffer wallet labels shop\n"),
+          {queried_wallet(), page_count(), page_cursor()}, run_wallet_labels),
+      command<WalletQuery>(wallet_command({"pruned"}, "Show the sums of what pruning has removed",
+                                          "  coffer wallet pruned shop\n"),
+                           {queried_wallet()}, run_wallet_pruned),
   };
-  static std::vector<std::unique_ptr<Holder>> holders;
-  Holder* const holder = holders.emplace_back(std::make_unique<Holder>()).get();
-  CLI::App* command =
-      add_wallet_command(wallet, parsed, name, help, lines, [holder, run](const Context& c) {
-        return run(c, {holder->wallet, holder->options->fields()});
-      });
-  if (names_wallet) add_wallet_name(*command, holder->wallet);
-  holder->options = std::make_unique<QueryOptions>(*command);
-  return *holder->options;
 }
 
-void add_reads(CLI::App& wallet, Parsed& parsed) {
-  add_query(wallet, parsed, "list", "List the wallets", "  coffer wallet list\n", run_wallet_list,
-            false)
-      .page();
-  add_query(wallet, parsed, "accounts", "List the accounts of a wallet",
-            "  coffer wallet accounts shop\n", run_wallet_accounts);
-  add_query(wallet, parsed, "descriptors", "List what was imported, and how far it is in use",
-            "  coffer wallet descriptors shop\n", run_wallet_descriptors);
-  add_query(wallet, parsed, "addresses", "List the addresses and scripts that are watched",
-            "  coffer wallet addresses shop --count 20\n", run_wallet_addresses)
-      .page();
-  add_query(wallet, parsed, "balance", "Show what a wallet, an account or an address holds",
-            "  coffer wallet balance shop\n  coffer wallet balance shop --account savings --json\n",
-            run_wallet_balance)
-      .text("--account", "NAME", "only of this account")
-      .text("--address", "ADDR", "only of this address, or script in hex");
-  add_query(wallet, parsed, "coins", "List coins: by default all that are unspent and alive",
-            "  coffer wallet coins shop --spendable --order largest\n"
-            "  coffer wallet coins shop --state spent,locked --min-amount 100000\n",
-            run_wallet_coins)
-      .text("--state", "LIST",
-            "confirmed, unconfirmed, immature, pending, locked, spent, dead, orphaned; several "
-            "with commas")
-      .text("--account", "NAME", "only of this account")
-      .text("--address", "ADDR", "only of this address, or script in hex")
-      .text("--min-amount", "SATOSHI", "at least so much")
-      .text("--max-amount", "SATOSHI", "at most so much")
-      .text("--min-confirmations", "N", "at least so many")
-      .text("--max-confirmations", "N", "at most so many")
-      .flag("--leased", "leased", "true", "only leased ones")
-      .flag("--unleased", "leased", "false", "only those that are not leased", "--leased")
-      .flag("--spendable", "spendable", "true",
-            "only what may be spent now: confirmed, mature, not leased")
-      .flag("--chain-pending", "chain_pending", "true",
-            "with --spendable: unconfirmed and pending ones as well")
-      .text("--order", "ORDER", "oldest, newest, largest or smallest first (default: oldest)")
-      .page();
-  add_query(wallet, parsed, "history", "List transactions, newest first",
-            "  coffer wallet history shop --unconfirmed\n"
-            "  coffer wallet history shop --status replaced,failed --json\n",
-            run_wallet_history)
-      .text("--status", "LIST",
-            "pending, published, replaced, failed, orphaned; several with commas")
-      .flag("--confirmed", "confirmed", "true", "only confirmed ones")
-      .flag("--unconfirmed", "confirmed", "false", "only unconfirmed ones", "--confirmed")
-      .page();
-  add_query(wallet, parsed, "leases", "List the leases that have not expired",
-            "  coffer wallet leases shop\n", run_wallet_leases)
-      .page();
-  add_query(wallet, parsed, "labels", "List the labels, also of what the wallet does not know",
-            "  coffer wallet labels shop\n", run_wallet_labels)
-      .page();
-  add_query(wallet, parsed, "pruned", "Show what pruning has taken away, in sums",
-            "  coffer wallet pruned shop\n", run_wallet_pruned);
-  static std::string coin_wallet, output;
-  CLI::App* coin = add_wallet_command(
-      wallet, parsed, "coin", "Show one coin", "  coffer wallet coin shop TX#0\n",
-      [](const Context& c) { return run_wallet_coin(c, coin_wallet, output); });
-  add_wallet_name(*coin, coin_wallet);
-  coin->add_option("output", output, "TX#INDEX")->required();
-  static std::string name, tx;
-  CLI::App* show =
-      add_wallet_command(wallet, parsed, "show", "Show one transaction with its inputs and outputs",
-                         "  coffer wallet show shop TXID\n",
-                         [](const Context& c) { return run_wallet_show(c, name, tx); });
-  add_wallet_name(*show, name);
-  show->add_option("transaction", tx, "its id")->required();
-  add_wallet_command(wallet, parsed, "stats", "Show how much there is of everything",
-                     "  coffer wallet stats\n", run_wallet_stats);
-  add_wallet_command(wallet, parsed, "verify",
-                     "Check all wallets: every rule that must hold, recomputed",
-                     "  coffer wallet verify\n", run_wallet_verify);
+std::vector<cli::Command> wallet_show_commands() {
+  struct CoinArguments {
+    std::string wallet, output;
+  };
+  struct ShowArguments {
+    std::string wallet, tx;
+  };
+  return {
+      command<CoinArguments>(
+          wallet_command({"coin"}, "Show one coin", "  coffer wallet coin shop TX#0\n"),
+          {{"wallet", &CoinArguments::wallet, kWalletHelp},
+           {"output", &CoinArguments::output, "TX#INDEX"}},
+          [](const Context& c, const CoinArguments& a) {
+            return run_wallet_coin(c, a.wallet, a.output);
+          }),
+      command<ShowArguments>(
+          wallet_command({"show"}, "Show one transaction with its inputs and outputs",
+                         "  coffer wallet show shop TXID\n"),
+          {{"wallet", &ShowArguments::wallet, kWalletHelp},
+           {"transaction", &ShowArguments::tx, "Its id"}},
+          [](const Context& c, const ShowArguments& a) {
+            return run_wallet_show(c, a.wallet, a.tx);
+          }),
+      command(wallet_command({"stats"}, "Show how many wallets, coins, transactions, … there are",
+                             "  coffer wallet stats\n"),
+              run_wallet_stats),
+      command(wallet_command({"verify"}, "Check all wallets: recompute every rule that must hold",
+                             "  coffer wallet verify\n"),
+              run_wallet_verify),
+  };
 }
 
-void add_account_options(CLI::App& command, wallet::ImportOptions& options) {
-  command.add_option("--account", options.account, "the account that it belongs to")
-      ->capture_default_str()
-      ->type_name("NAME");
-  command.add_flag("--internal", options.internal, "for change");
+// With the wallet, what is imported, and the account that it belongs to.
+std::vector<cli::Field<WalletImport>> import_fields(cli::Field<WalletImport> what) {
+  using A = WalletImport;
+  return {{"wallet", &A::wallet, kWalletHelp},
+          std::move(what),
+          {"--account",
+           [](A& a) -> auto& { return a.options.account; },
+           "The account that it belongs to",
+           {.value = "NAME", .show_default = true}},
+          {"--internal", [](A& a) -> auto& { return a.options.internal; }, "It is for change"}};
 }
 
-void add_imports(CLI::App& wallet, Parsed& parsed) {
-  CLI::App* import =
-      wallet.add_subcommand("import", "Say what is yours: descriptors, addresses, scripts")
-          ->require_subcommand(1)
-          ->footer(examples("  coffer wallet import descriptor shop 'wpkh(xpub…/<0;1>/*)'\n"
-                            "  coffer wallet import address shop bc1q…\n"
-                            "  coffer wallet import core shop listdescriptors.json\n"));
-  static WalletImport descriptor, addresses, scripts, core;
-  CLI::App* one = add_wallet_command(
-      *import, parsed, "descriptor", "Watch the scripts of an output descriptor",
-      "  coffer wallet import descriptor shop 'tr(xpub…/0/*)#checksum'\n"
-      "  coffer wallet import descriptor shop 'wpkh(xpub…/<0;1>/*)' --account b\n",
-      [](const Context& c) { return run_wallet_import_descriptor(c, descriptor); });
-  add_wallet_name(*one, descriptor.wallet);
-  descriptor.items.resize(1);
-  one->add_option("descriptor", descriptor.items.front(),
-                  "public keys only; a checksum is checked if it is there")
-      ->required();
-  add_account_options(*one, descriptor.options);
-  one->add_option("--next-index", descriptor.options.next_index,
-                  "the first index that was not given out yet")
-      ->type_name("N");
-  one->add_option("--watch-to", descriptor.options.watch_to,
-                  "watch so many, whatever the gap limit says")
-      ->type_name("N");
-
-  CLI::App* some = add_wallet_command(
-      *import, parsed, "address", "Watch single addresses",
-      "  coffer wallet import address shop bc1q… bc1p…\n",
-      [](const Context& c) { return run_wallet_import_addresses(c, addresses); });
-  add_wallet_name(*some, addresses.wallet);
-  some->add_option("address", addresses.items, "one or more")->required();
-  add_account_options(*some, addresses.options);
-
-  CLI::App* raw =
-      add_wallet_command(*import, parsed, "script", "Watch single scripts",
-                         "  coffer wallet import script shop 0014…\n",
-                         [](const Context& c) { return run_wallet_import_scripts(c, scripts); });
-  add_wallet_name(*raw, scripts.wallet);
-  raw->add_option("script", scripts.items, "one or more, in hex")->required();
-  add_account_options(*raw, scripts.options);
-
-  CLI::App* file =
-      add_wallet_command(*import, parsed, "core", "Go on where a wallet of Bitcoin Core stands",
-                         "  bitcoin-cli listdescriptors > listdescriptors.json\n"
-                         "  coffer wallet import core shop listdescriptors.json\n",
-                         [](const Context& c) { return run_wallet_import_core(c, core); });
-  add_wallet_name(*file, core.wallet);
-  core.items.resize(1);
-  file->add_option("file", core.items.front(), "what 'bitcoin-cli listdescriptors' printed")
-      ->required();
+cli::Command import_descriptor_command() {
+  using A = WalletImport;
+  auto fields = import_fields(
+      {"descriptor", &A::items, "Public keys only; a checksum is checked if it is there"});
+  fields[1].option.kind = cli::Kind::kText;  // one, not a list
+  fields.push_back({"--next-index", [](A& a) -> auto& { return a.options.next_index; },
+                    "The first index that was not given out yet"});
+  fields.push_back({"--watch-to", [](A& a) -> auto& { return a.options.watch_to; },
+                    "Watch at least so many scripts, whatever the gap limit says"});
+  return command<A>(
+      wallet_command({"import", "descriptor"}, "Watch the scripts of an output descriptor",
+                     "  coffer wallet import descriptor shop 'tr(xpub…/0/*)#checksum'\n"
+                     "  coffer wallet import descriptor shop 'wpkh(xpub…/<0;1>/*)' --account b\n"),
+      fields, run_wallet_import_descriptor);
 }
 
-void add_wallets(CLI::App& wallet, Parsed& parsed) {
-  static wallet::Store::NewWallet made;
-  CLI::App* create = add_wallet_command(
-      wallet, parsed, "create", "Make a wallet",
-      "  coffer wallet create shop\n  coffer wallet create old --birthday 700000\n",
-      [](const Context& c) { return run_wallet_create(c, made); });
-  create->add_option("name", made.name, "up to 100 characters")->required();
-  create->add_option("--birthday", made.birthday_height, "no block before this height concerns it")
-      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{0x7fffffff}))
-      ->type_name("HEIGHT");
-  create->add_option("--gap-limit", made.gap_limit, "unused addresses that are watched ahead")
-      ->check(CLI::Range(1, 100'000))
-      ->type_name("N");
+cli::Command import_core_command() {
+  using A = WalletImport;
+  const cli::Option file{.name = "file",
+                         .help = "What 'bitcoin-cli listdescriptors' printed; - for standard input",
+                         .required = true};
+  return command<A>(
+      wallet_command({"import", "core"}, "Import the descriptors of a Bitcoin Core wallet",
+                     "  bitcoin-cli listdescriptors | coffer wallet import core shop -\n"
+                     "  coffer wallet import core shop listdescriptors.json\n"),
+      {{"wallet", &A::wallet, kWalletHelp},
+       {file, [](A& a, const cli::Words& words) { a.items = words; }}},
+      run_wallet_import_core);
+}
 
-  static WalletNewAddress next;
-  CLI::App* address =
-      add_wallet_command(wallet, parsed, "address", "Give out a new address",
-                         "  coffer wallet address shop\n  coffer wallet address shop --change\n",
-                         [](const Context& c) { return run_wallet_address(c, next); });
-  add_wallet_name(*address, next.wallet);
-  address->add_option("--account", next.account, "of this account")
-      ->capture_default_str()
-      ->type_name("NAME");
-  address->add_flag("--change", next.change, "for change");
+std::vector<cli::Command> wallet_import_commands() {
+  using A = WalletImport;
+  return {
+      {.path = {"wallet", "import"},
+       .summary = "Say what is yours: descriptors, addresses, scripts",
+       .examples = "  coffer wallet import descriptor shop 'wpkh(xpub…/<0;1>/*)'\n"
+                   "  coffer wallet import address shop bc1q…\n"
+                   "  coffer wallet import core shop listdescriptors.json\n"},
+      import_descriptor_command(),
+      command<A>(wallet_command({"import", "address"}, "Watch single addresses",
+                                "  coffer wallet import address shop bc1q… bc1p…\n"),
+                 import_fields({"address", &A::items, "One or more addresses"}),
+                 run_wallet_import_addresses),
+      command<A>(wallet_command({"import", "script"}, "Watch single scripts",
+                                "  coffer wallet import script shop 0014…\n"),
+                 import_fields({"script", &A::items, "One or more scripts, in hex"}),
+                 run_wallet_import_scripts),
+      import_core_command(),
+  };
+}
+
+std::vector<cli::Command> wallet_make_commands() {
+  using New = wallet::Store::NewWallet;
+  using Next = WalletNewAddress;
+  return {
+      command<New>(wallet_command({"create"}, "Create a wallet",
+                                  "  coffer wallet create shop\n"
+                                  "  coffer wallet create old --birthday 700000\n"),
+                   {{"name", &New::name, "Up to 100 characters"},
+                    {"--birthday",
+                     &New::birthday_height,
+                     "Look at no block before this height",
+                     {.value = "HEIGHT", .range = {0, 0x7fffffff}}},
+                    {"--gap-limit",
+                     &New::gap_limit,
+                     "Watch so many unused addresses ahead",
+                     {.range = {1, 100'000}}}},
+                   run_wallet_create),
+      command<Next>(
+          wallet_command({"address"}, "Give out a new address",
+                         "  coffer wallet address shop\n  coffer wallet address shop --change\n"),
+          {{"wallet", &Next::wallet, kWalletHelp},
+           {"--account",
+            &Next::account,
+            "Of this account",
+            {.value = "NAME", .show_default = true}},
+           {"--change", &Next::change, "An address for change"}},
+          run_wallet_address),
+  };
 }
 
 }  // namespace
 
-CLI::App* add_wallet_command(CLI::App& parent, Parsed& parsed, const char* name, const char* help,
-                             std::string_view lines, std::function<Result<>(const Context&)> action,
-                             const std::vector<std::string_view>& more_settings) {
-  CLI::App* command = parent.add_subcommand(name, help);
-  std::vector<std::string_view> settings = kWalletSettings;
-  settings.insert(settings.end(), more_settings.begin(), more_settings.end());
-  add_settings(*command, parsed, settings);
-  command->footer(examples(lines));
-  command->callback([&parsed, action = std::move(action)] { parsed.action = action; });
-  return command;
+cli::Command wallet_command(std::vector<std::string> path, const char* summary,
+                            const char* examples, const std::vector<std::string>& more) {
+  cli::Command base{.path = std::move(path), .summary = summary, .examples = examples};
+  base.path.insert(base.path.begin(), "wallet");
+  base.settings = {"data_dir", "chain", "network", "wallet.", "log."};
+  base.settings.insert(base.settings.end(), more.begin(), more.end());
+  return base;
 }
 
-void add_wallet_commands(CLI::App& app, Parsed& parsed) {
-  CLI::App* wallet =
-      app.add_subcommand("wallet", "Whose coins are whose: balances, history, leases (Bitcoin)")
-          ->require_subcommand(1)
-          ->footer(kWalletExamples);
-  add_wallets(*wallet, parsed);
-  add_imports(*wallet, parsed);
-  add_reads(*wallet, parsed);
-  add_wallet_changes(*wallet, parsed);
+std::vector<cli::Command> wallet_commands() {
+  std::vector<cli::Command> all = {
+      {.path = {"wallet"},
+       .summary = "Keep track of your own coins: balances, history, leases (Bitcoin)",
+       .examples = kWalletExamples,
+       .notes = "All of them may run beside a daemon. Amounts that are typed are satoshi."}};
+  for (const auto& list : {wallet_make_commands(), wallet_import_commands(), wallet_list_commands(),
+                           wallet_show_commands(), wallet_change_commands()})
+    all.insert(all.end(), list.begin(), list.end());
+  return all;
 }
 
 }  // namespace coffer::app

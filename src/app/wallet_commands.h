@@ -8,6 +8,15 @@
 
 namespace coffer::app {
 
+// wallet_command_line.cpp: all of them as data.
+std::vector<cli::Command> wallet_commands();
+// wallet_change_line.cpp: those that change what a wallet knows of transactions and coins.
+std::vector<cli::Command> wallet_change_commands();
+// One of them, without what it takes and does. Settings: those that find the database and tell the
+// network of a new one, and `more`.
+cli::Command wallet_command(std::vector<std::string> path, const char* summary,
+                            const char* examples, const std::vector<std::string>& more = {});
+
 // wallet_read.cpp. Errors: kUsage for what was typed; kNotFound; those of WalletSession::open.
 struct WalletQuery {
   std::string wallet;

@@ -142,6 +142,9 @@ Result<> run_wallet_rescan(const Context& context, const WalletRescan& rescan) {
 }
 
 Result<> run_wallet_import_history(const Context& context, const WalletHistory& history) {
+  if (history.file == "-")
+    return fail(Code::kUsage,
+                "the file is read twice, so it cannot be standard input; save it to a file first");
   const WalletSession session = TRY(WalletSession::open(context.config));
   const wallet::WalletId wallet = TRY(session.find(history.wallet));
   cli::ProgressBar progress({.label = "importing", .unit = "lines", .total = {}}, system_clock(),

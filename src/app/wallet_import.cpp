@@ -84,8 +84,10 @@ Result<> run_wallet_import_scripts(const Context& context, const WalletImport& i
 Result<> run_wallet_import_core(const Context& context, const WalletImport& import) {
   const WalletSession session = TRY(WalletSession::open(context.config));
   const wallet::WalletId wallet = TRY(session.find(import.wallet));
-  const std::string& file = import.items.front();
-  const Bytes text = TRY(read_file_or_pipe(file, wallet::kMaxCoreExportBytes));
+  const bool from_stdin = import.items.front() == "-";
+  const std::string file = from_stdin ? "standard input" : import.items.front();
+  const Bytes text = TRY(from_stdin ? read_standard_input(wallet::kMaxCoreExportBytes)
+                                    : read_file_or_pipe(file, wallet::kMaxCoreExportBytes));
   const wallet::CoreExport core =
       TRY_IN(file, wallet::parse_core_export(session.network, as_text(text)));
   const wallet::Imported done = TRY(session.store->import_core(wallet, core));

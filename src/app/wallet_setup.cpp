@@ -59,7 +59,8 @@ Result<config::Config> settle(const config::Config& config,
   config::Config settled = config;
   settled.chain = found->chain;
   settled.network = found->network;
-  settled.given.insert({"chain", "network"});
+  for (const char* key : {"chain", "network"})
+    settled.given.insert({key, {"store", config.data_dir}});
   return settled;
 }
 

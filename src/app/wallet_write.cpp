@@ -15,26 +15,11 @@ namespace {
 
 constexpr std::uint64_t kMaxRawText = 16u << 20;  // a block's worth of hex
 
-Result<std::string> standard_input() {
-  std::string text;
-  char buffer[1 << 16];
-  while (const std::size_t got = std::fread(buffer, 1, sizeof buffer, stdin)) {
-    text.append(buffer, got);
-    if (text.size() > kMaxRawText)
-      return fail(Code::kTooLarge, "more than {} bytes on standard input", kMaxRawText);
-  }
-  if (std::ferror(stdin) != 0) return fail(errno_error(errno, "cannot read standard input"));
-  return text;
-}
-
 // HEX, @FILE or - for standard input. What a file holds is data; what was typed is usage.
 Result<Bytes> read_raw(const std::string& given) {
-  if (given == "-") {
-    const std::string text = TRY(standard_input());
-    return api::parse_raw_tx(text);
-  }
-  if (!given.starts_with("@")) return typed(api::parse_raw_tx(given));
-  const Bytes text = TRY(read_file_or_pipe(given.substr(1), kMaxRawText));
+  if (given != "-" && !given.starts_with("@")) return typed(api::parse_raw_tx(given));
+  const Bytes text = TRY(given == "-" ? read_standard_input(kMaxRawText)
+                                      : read_file_or_pipe(given.substr(1), kMaxRawText));
   return api::parse_raw_tx(as_text(text));
 }
 

@@ -87,6 +87,10 @@ Result<Bytes> read_file_or_pipe(const std::filesystem::path& path, std::uint64_t
   return read_all(file.get(), name, max_bytes);
 }
 
+Result<Bytes> read_standard_input(std::uint64_t max_bytes) {
+  return read_all(STDIN_FILENO, "standard input", max_bytes);
+}
+
 Result<bool> file_exists(const std::filesystem::path& path) {
   struct stat status;
   if (::stat(path.c_str(), &status) == 0) return true;

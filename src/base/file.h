@@ -20,6 +20,9 @@ Result<Bytes> read_file(const std::filesystem::path& path, std::uint64_t max_byt
 // the other side closes it. Errors: kNotFound, kUnavailable, kTooLarge.
 Result<Bytes> read_file_or_pipe(const std::filesystem::path& path, std::uint64_t max_bytes);
 
+// All of standard input, until it ends. Errors: kUnavailable, kTooLarge.
+Result<Bytes> read_standard_input(std::uint64_t max_bytes);
+
 struct WriteOptions {
   unsigned mode = 0644;
   bool sync = true;  // the data and the name survive a power loss

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 
+#include "base/nearest.h"
 #include "base/printable.h"
 #include "config/config_file.h"
 #include "config/keys.h"
@@ -90,9 +91,10 @@ struct Store {
   }
 };
 
-Result<> store(Config& config, const Key& key, const RawValue& value, std::string_view place) {
-  if (!std::visit(Store{key, value}, key.slot(config))) return wrong_value(key, value, place);
-  config.given.emplace(key.name);
+Result<> store(Config& config, const Key& key, const RawValue& value, const ConfigOrigin& origin) {
+  if (!std::visit(Store{key, value}, key.slot(config)))
+    return wrong_value(key, value, origin.place);
+  config.given.insert_or_assign(std::string(key.name), origin);
   return {};
 }
 
@@ -163,7 +165,7 @@ Result<> apply_file(Config& config, const std::string& path, bool found_in_data_
                   "{}: data_dir cannot stand in a file that was found in the data directory; use "
                   "--data, or --config with this file",
                   place);
-    TRY(store(config, *key, entry.value, place));
+    TRY(store(config, *key, entry.value, {"file", place}));
   }
   config.file = path;
   return {};
@@ -191,7 +193,7 @@ Result<> apply_variables(Config& config, const Variables& variables) {
   for (const Key& key : config_keys()) {
     const auto it = variables.find(variable_name(key.name));
     if (it == variables.end()) continue;
-    TRY(store(config, key, from_text(key, it->second), it->first));
+    TRY(store(config, key, from_text(key, it->second), {"variable", it->first}));
   }
   return {};
 }
@@ -200,7 +202,7 @@ Result<> apply_flags(Config& config, const std::vector<FlagValue>& flags) {
   for (const FlagValue& flag : flags) {
     const Key* key = find_key(flag.key);
     if (key == nullptr) return unknown("unknown key", flag.key, key_names());
-    TRY(store(config, *key, from_text(*key, flag.text), flag_name(flag.key)));
+    TRY(store(config, *key, from_text(*key, flag.text), {"flag", flag_name(flag.key)}));
   }
   return {};
 }

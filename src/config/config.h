@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <typeindex>
@@ -66,6 +65,12 @@ struct RocksdbConfig {
   std::uint64_t block_cache_mb = 64;
 };
 
+// Where a value was set.
+struct ConfigOrigin {
+  std::string kind;   // "file", "variable", "flag" or, of a network that was found, "store"
+  std::string place;  // "/etc/coffer.toml:3", "COFFER_DATA_DIR", "--data-dir"
+};
+
 struct Config {
   std::string data_dir = "coffer-data";
   std::string chain = "bitcoin";
@@ -81,8 +86,8 @@ struct Config {
   RocksdbConfig rocksdb;
 
   std::string file;  // the file that was read; empty if there was none
-  // Keys that somebody set: the others hold defaults, which nobody need have meant.
-  std::set<std::string, std::less<>> given;
+  // Keys that somebody set, and where: the others hold defaults, which nobody need have meant.
+  std::map<std::string, ConfigOrigin, std::less<>> given;
 
   bool is_given(std::string_view key) const { return given.contains(key); }
 

@@ -59,11 +59,15 @@ std::string expectation(const Key& key);
 // The default as it would stand in the file; empty if there is none.
 std::string default_text(const Key& key);
 
-// The candidate most like `wrong`, or nothing if none is near.
-std::optional<std::string> nearest(std::string_view wrong, std::span<const std::string> candidates);
+// The value as it would stand in the file; empty if there is none, or if it is secret and was set.
+std::string value_text(const Key& key, const Config& config);
 
-// Every key with its default, meaning, variable and flags, for a terminal and for docs/.
-std::string config_help();
+// Every key with its value in `config`, where that comes from, its meaning, variable and flags, for
+// a terminal. Values of secret keys that were set are not shown.
+std::string config_help(const Config& config = {});
+// The same as JSON: {"settings": [{"key", "value", "origin", …}]}.
+std::string config_json(const Config& config);
+// The same without values, for docs/.
 std::string config_markdown();
 
 }  // namespace coffer::config

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "config/keys.h"
+#include "json/writer.h"
 
 namespace coffer::config {
 namespace {
@@ -21,22 +22,6 @@ std::vector<std::string> words(std::string_view key) {
     all.back() += static_cast<char>(std::tolower(byte));
   }
   return all;
-}
-
-// Single-character edits that turn one text into the other.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
 }
 
 std::string flags_text(const Key& key) {
@@ -59,6 +44,24 @@ struct ToText {
   }
   std::string operator()(const std::vector<std::string>* list) const {
     return list->empty() ? "[]" : fmt::format("[\"{}\"]", fmt::join(*list, "\", \""));
+  }
+};
+
+// A value of its own type; null for what is not set.
+struct ToJson {
+  json::Writer& out;
+
+  void operator()(const std::string* text) const { out.value(*text); }
+  void operator()(const bool* value) const { out.value(*value); }
+  void operator()(const std::uint64_t* number) const { out.value(*number); }
+  template <typename T>
+  void operator()(const std::optional<T>* value) const {
+    *value ? (*this)(&**value) : (void)out.null();
+  }
+  void operator()(const std::vector<std::string>* list) const {
+    out.begin_array();
+    for (const std::string& text : *list) out.value(text);
+    out.end_array();
   }
 };
 
@@ -96,30 +99,52 @@ std::string default_text(const Key& key) {
   return std::visit(ToText{}, key.slot(config));
 }
 
-std::optional<std::string> nearest(std::string_view wrong,
-                                   std::span<const std::string> candidates) {
-  constexpr std::size_t kLongest = 64;  // the cost is quadratic; no key is longer
-  if (wrong.size() > kLongest) return std::nullopt;
-  std::optional<std::string> best;
-  std::size_t best_distance = wrong.size() / 2 + 1;
-  for (const std::string& candidate : candidates) {
-    // People leave the section out: "listen" is nearer to "http.listen" than its letters say.
-    const std::string_view last = std::string_view(candidate).substr(candidate.rfind('.') + 1);
-    const std::size_t edits = std::min(distance(wrong, candidate), distance(wrong, last) + 1);
-    if (edits < best_distance) best = candidate, best_distance = edits;
-  }
-  return best;
+std::string value_text(const Key& key, const Config& config) {
+  if (key.secret && config.is_given(key.name)) return "";
+  Config copy = config;
+  return std::visit(ToText{}, key.slot(copy));
 }
 
-std::string config_help() {
+std::string config_help(const Config& config) {
   std::string text;
   for (const Key& key : config_keys()) {
-    const std::string value = default_text(key);
-    text += fmt::format("{}{}\n    {}\n    Takes {}. {}, {}\n", key.name,
-                        value.empty() ? "" : " = " + value, key.help, expectation(key),
+    const auto given = config.given.find(key.name);
+    std::string value = value_text(key, config);
+    std::string origin = "default";
+    if (given != config.given.end()) {
+      if (key.secret) value = "not shown";
+      const std::string fallback = default_text(key);
+      origin = fmt::format("{} {}; default {}", given->second.kind, given->second.place,
+                           fallback.empty() ? "none" : fallback);
+    }
+    text += fmt::format("{}{}  ({})\n    {}\n    Takes {}. {}, {}\n", key.name,
+                        value.empty() ? "" : " = " + value, origin, key.help, expectation(key),
                         variable_name(key.name), flags_text(key));
   }
   return text;
+}
+
+std::string config_json(const Config& config) {
+  json::Writer out;
+  out.begin_object().key("settings").begin_array();
+  for (const Key& key : config_keys()) {
+    const auto given = config.given.find(key.name);
+    const bool is_given = given != config.given.end();
+    Config copy = config;
+    out.begin_object().field("key", key.name).key("value");
+    if (key.secret && is_given)
+      out.null();
+    else
+      std::visit(ToJson{out}, key.slot(copy));
+    Config defaults;
+    out.key("default");
+    std::visit(ToJson{out}, key.slot(defaults));
+    out.field("origin", is_given ? given->second.kind : "default").key("place");
+    is_given ? out.value(given->second.place) : out.null();
+    out.field("secret", key.secret).field("variable", variable_name(key.name));
+    out.field("flag", flag_name(key.name)).field("help", key.help).end_object();
+  }
+  return out.end_array().end_object().take();
 }
 
 std::string config_markdown() {

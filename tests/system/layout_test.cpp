@@ -31,6 +31,7 @@ const std::vector<Confined> kConfined = {
     {"boost/asio", "http"}, {"postgresql/", "sql"},
     {"libpq", "sql"},       {"sqlite3", "sql"},
     {"zmq", "feed"},        {"boost/json", "json", true},
+    {"CLI/", "cli"},
 };
 
 // Pieces, so that this file does not contain what it looks for.
@@ -296,6 +297,8 @@ TEST(LayoutChecker, ObjectsToBadIncludes) {
   EXPECT_NE(of("src/api/a.h", "#include <boost/json/fwd.hpp>"), "");
   EXPECT_NE(of("examples/a.cpp", "#include <boost/json/value.hpp>"), "");
   EXPECT_NE(of("src/json/a.h", "#include \"crypto/sha256.h\""), "");
+  EXPECT_EQ(of("src/app/a.cpp", "#include <CLI/CLI.hpp>"),
+            "src/app/a.cpp:2: <CLI/CLI.hpp> belongs into src/cli\n");
   EXPECT_NE(of("src/kv/a.cpp", "#include \"store.h\""), "");
   EXPECT_NE(of("src/kv/a.cpp", "#include \"base/test_data.h\""), "");
   EXPECT_EQ(of("src/kv/a_test.cpp", "#include \"base/test_data.h\""), "");
