@@ -29,7 +29,7 @@ inline const std::map<std::string, Names> kKernels = {
     {"kv", {"base"}},
     {"sql", {"base"}},
     {"http", {"json"}},
-    {"config", {"base"}},
+    {"config", {"json"}},
     {"bus", {"chain"}},
     {"chainstate", {"chain", "kv", "bus"}},
     {"feed", {"chain", "bus", "json", "http"}},
