@@ -146,7 +146,7 @@ function(coffer_test program)
   # Who includes what gives out PostgreSQL databases gets those of the run's one server (tests/fixture).
   set(fixture)
   foreach(source IN LISTS ARG_SOURCES)
-    file(STRINGS ${source} found REGEX "#include \"(sql/test_|wallet/support/|app/wallet|api/wallet)" LIMIT_COUNT 1)
+    file(STRINGS ${source} found REGEX "#include \"(sql/test_|wallet/support/|app/wallet|wallet/routes)" LIMIT_COUNT 1)
     if(found)
       set(fixture FIXTURES_REQUIRED postgres ENVIRONMENT COFFER_TEST_POSTGRES=${PROJECT_BINARY_DIR}/postgres)
     endif()

@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "api/service.h"
-#include "api/utxo_routes.h"
+#include "utxo/routes/utxos.h"
 #include "app/bench_utxo.h"
 #include "base/stopwatch.h"
 #include "chain/address.h"

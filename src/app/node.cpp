@@ -2,8 +2,8 @@
 
 #include <unistd.h>
 
-#include "api/utxo_routes.h"
-#include "api/wallet_routes.h"
+#include "utxo/routes/utxos.h"
+#include "wallet/routes/wallets.h"
 #include "app/database_setup.h"
 #include "app/devnet_setup.h"
 #include "app/make_source.h"

@@ -1,5 +1,5 @@
 // What a node says of itself.
-#include "api/utxo_json.h"
+#include "utxo/json/output.h"
 #include "app/node.h"
 #include "app/version.h"
 #include "app/wallet_setup.h"

@@ -1,12 +1,12 @@
 // Proofs on the command line: made from the store, checked with nothing but a root.
-#include "api/utxo_input.h"
-#include "api/utxo_json.h"
-#include "api/utxo_proof.h"
+#include "api/input.h"
+#include "utxo/json/output.h"
+#include "utxo/json/proof.h"
 #include "app/utxo_commands.h"
 #include "app/utxo_output.h"
 #include "app/utxo_reader.h"
 #include "base/file.h"
-#include "cli/utxo_view.h"
+#include "utxo/commands/view.h"
 #include "json/writer.h"
 
 namespace coffer::app {

@@ -1,12 +1,13 @@
 // The commands that look into the UTXO state.
 #include <cstdio>
 
-#include "api/utxo_input.h"
-#include "api/utxo_json.h"
+#include "api/input.h"
+#include "utxo/json/input.h"
+#include "utxo/json/output.h"
 #include "app/utxo_commands.h"
 #include "app/utxo_output.h"
 #include "app/utxo_reader.h"
-#include "cli/utxo_view.h"
+#include "utxo/commands/view.h"
 #include "json/writer.h"
 
 namespace coffer::app {

@@ -1,6 +1,6 @@
 // The commands that bring old history into a wallet: a rescan of blocks, and a file of another
 // program.
-#include "api/wallet_json.h"
+#include "wallet/json/output.h"
 #include "app/daemon.h"
 #include "app/node.h"
 #include "app/utxo_output.h"

@@ -1,6 +1,6 @@
 // The commands that make wallets, and say what belongs to them.
-#include "api/wallet_input.h"
-#include "api/wallet_json.h"
+#include "wallet/json/input.h"
+#include "wallet/json/output.h"
 #include "app/utxo_output.h"
 #include "app/wallet_commands.h"
 #include "app/wallet_session.h"

@@ -34,8 +34,8 @@ inline const std::map<std::string, Names> kKernels = {
     {"chainstate", {"chain", "kv", "bus"}},
     {"feed", {"chain", "bus", "json", "http"}},
     {"follow", {"feed", "chainstate", "bus"}},
-    {"api", {"http", "chainstate", "feed", "utxo", "wallet"}},
-    {"cli", {"api", "http", "chainstate", "feed", "utxo", "wallet"}},
+    {"api", {"http", "json", "config", "chainstate"}},
+    {"cli", {"api", "json", "feed"}},
     {"app", {"follow", "config", "api", "cli", "utxo_faces", "wallet_faces"}},
 };
 

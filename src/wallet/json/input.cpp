@@ -1,10 +1,10 @@
-#include "api/wallet_input.h"
+#include "wallet/json/input.h"
 
 #include <charconv>
 
-#include "api/utxo_input.h"
-#include "api/wallet_json.h"
+#include "api/input.h"
 #include "chain/address.h"
+#include "wallet/json/output.h"
 #include "wallet/scripts.h"
 
 namespace coffer::api {

@@ -1,9 +1,9 @@
-#include "api/wallet_body.h"
+#include "wallet/json/body.h"
 
-#include "api/utxo_input.h"
-#include "api/wallet_input.h"
+#include "api/input.h"
 #include "chain/address.h"
 #include "json/reader.h"
+#include "wallet/json/input.h"
 
 namespace coffer::api {
 namespace {

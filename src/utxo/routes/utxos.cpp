@@ -1,8 +1,9 @@
-#include "api/utxo_routes.h"
+#include "utxo/routes/utxos.h"
 
-#include "api/utxo_input.h"
-#include "api/utxo_json.h"
-#include "api/utxo_proof.h"
+#include "api/input.h"
+#include "utxo/json/input.h"
+#include "utxo/json/output.h"
+#include "utxo/json/proof.h"
 
 namespace coffer::api {
 namespace {

@@ -1,7 +1,6 @@
 // What is wrong with a request is said in one line that names it, and nothing has changed.
-#include "api/utxo_input.h"
-#include "api/wallet_input.h"
-#include "api/wallet_test_util.h"
+#include "wallet/json/input.h"
+#include "wallet/routes/wallets_test_util.h"
 
 namespace coffer::api {
 namespace {

@@ -1,9 +1,9 @@
-// The UTXO state for people: tables and lines. The same facts as JSON are in api/utxo_json.h.
+// The UTXO state for people: tables and lines. The same facts as JSON are in utxo/json/output.h.
 #pragma once
 
 #include <string>
 
-#include "api/utxo_json.h"
+#include "utxo/json/output.h"
 #include "utxo/store.h"
 
 namespace coffer::cli {

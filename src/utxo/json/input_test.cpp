@@ -1,4 +1,5 @@
-#include "api/utxo_input.h"
+#include "api/input.h"
+#include "utxo/json/input.h"
 
 #include <gtest/gtest.h>
 

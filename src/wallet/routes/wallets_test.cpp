@@ -1,8 +1,8 @@
 // The wallet over HTTP, on a real store.
-#include "api/wallet_routes.h"
+#include "wallet/routes/wallets.h"
 
 #include "api/auth.h"
-#include "api/wallet_test_util.h"
+#include "wallet/routes/wallets_test_util.h"
 
 namespace coffer::api {
 namespace {

@@ -1,8 +1,8 @@
 // The routes that change one wallet. Input is read whole before the store is asked.
-#include "api/wallet_body.h"
-#include "api/wallet_input.h"
-#include "api/wallet_json.h"
-#include "api/wallet_routes.h"
+#include "wallet/json/body.h"
+#include "wallet/json/input.h"
+#include "wallet/json/output.h"
+#include "wallet/routes/wallets.h"
 
 namespace coffer::api {
 namespace {

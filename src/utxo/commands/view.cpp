@@ -1,4 +1,4 @@
-#include "cli/utxo_view.h"
+#include "utxo/commands/view.h"
 
 #include <fmt/format.h>
 

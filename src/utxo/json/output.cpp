@@ -1,4 +1,4 @@
-#include "api/utxo_json.h"
+#include "utxo/json/output.h"
 
 #include "chain/address.h"
 #include "json/writer.h"

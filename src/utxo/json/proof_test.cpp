@@ -1,5 +1,5 @@
 // Proofs through JSON and back; what is altered or malformed is refused, never believed.
-#include "api/utxo_proof.h"
+#include "utxo/json/proof.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The JSON Schemas of what utxo_json.cpp writes. utxo_routes_test.cpp compares the two.
-#include "api/utxo_json.h"
 #include "json/schema.h"
+#include "utxo/json/output.h"
 
 namespace coffer::api {
 namespace {

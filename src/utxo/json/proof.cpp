@@ -1,4 +1,4 @@
-#include "api/utxo_proof.h"
+#include "utxo/json/proof.h"
 
 #include "crypto/blake2b.h"
 #include "json/reader.h"

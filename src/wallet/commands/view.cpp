@@ -1,4 +1,4 @@
-#include "cli/wallet_view.h"
+#include "wallet/commands/view.h"
 
 #include <ctime>
 

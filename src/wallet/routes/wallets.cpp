@@ -1,8 +1,8 @@
-#include "api/wallet_routes.h"
+#include "wallet/routes/wallets.h"
 
-#include "api/wallet_body.h"
-#include "api/wallet_input.h"
-#include "api/wallet_json.h"
+#include "wallet/json/body.h"
+#include "wallet/json/input.h"
+#include "wallet/json/output.h"
 
 namespace coffer::api {
 namespace {

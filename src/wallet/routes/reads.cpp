@@ -1,8 +1,8 @@
 // The routes that look into one wallet.
-#include "api/utxo_input.h"
-#include "api/wallet_input.h"
-#include "api/wallet_json.h"
-#include "api/wallet_routes.h"
+#include "api/input.h"
+#include "wallet/json/input.h"
+#include "wallet/json/output.h"
+#include "wallet/routes/wallets.h"
 
 namespace coffer::api {
 namespace {

@@ -1,4 +1,4 @@
-#include "api/wallet_json.h"
+#include "wallet/json/output.h"
 
 #include "chain/address.h"
 #include "json/writer.h"

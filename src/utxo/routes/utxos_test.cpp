@@ -1,5 +1,5 @@
 // The UTXO state over HTTP, fed with real blocks.
-#include "api/utxo_routes.h"
+#include "utxo/routes/utxos.h"
 
 #include <gtest/gtest.h>
 

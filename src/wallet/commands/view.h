@@ -1,5 +1,5 @@
 // Wallets for people: tables and lines, amounts in BTC. The same facts as JSON are in
-// api/wallet_json.h.
+// wallet/json/output.h.
 #pragma once
 
 #include <string>

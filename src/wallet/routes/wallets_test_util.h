@@ -3,9 +3,9 @@
 
 #include "api/test_schema.h"
 #include "api/test_util.h"
-#include "api/wallet_json.h"
-#include "api/wallet_routes.h"
 #include "wallet/descriptor_test_util.h"
+#include "wallet/json/output.h"
+#include "wallet/routes/wallets.h"
 #include "wallet/test_tx.h"
 
 namespace coffer::api {
