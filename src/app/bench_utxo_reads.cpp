@@ -3,11 +3,11 @@
 #include <thread>
 
 #include "api/service.h"
-#include "utxo/routes/utxos.h"
 #include "app/bench_utxo.h"
 #include "base/stopwatch.h"
 #include "chain/address.h"
 #include "http/client.h"
+#include "utxo/routes/utxos.h"
 #include "utxo/store.h"
 
 namespace coffer::app {

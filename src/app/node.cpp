@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include "utxo/routes/utxos.h"
-#include "wallet/routes/wallets.h"
 #include "app/database_setup.h"
 #include "app/devnet_setup.h"
 #include "app/make_source.h"
@@ -14,6 +12,8 @@
 #include "app/wallet_setup.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "utxo/routes/utxos.h"
+#include "wallet/routes/wallets.h"
 
 namespace coffer::app {
 namespace {

@@ -1,9 +1,9 @@
 // What a node says of itself.
-#include "utxo/json/output.h"
 #include "app/node.h"
 #include "app/version.h"
 #include "app/wallet_setup.h"
 #include "follow/behind.h"
+#include "utxo/json/output.h"
 #include "wallet/glance.h"
 
 namespace coffer::app {

@@ -1,13 +1,13 @@
 // Proofs on the command line: made from the store, checked with nothing but a root.
 #include "api/input.h"
-#include "utxo/json/output.h"
-#include "utxo/json/proof.h"
 #include "app/utxo_commands.h"
 #include "app/utxo_output.h"
 #include "app/utxo_reader.h"
 #include "base/file.h"
-#include "utxo/commands/view.h"
 #include "json/writer.h"
+#include "utxo/commands/view.h"
+#include "utxo/json/output.h"
+#include "utxo/json/proof.h"
 
 namespace coffer::app {
 namespace {

@@ -2,13 +2,13 @@
 #include <cstdio>
 
 #include "api/input.h"
-#include "utxo/json/input.h"
-#include "utxo/json/output.h"
 #include "app/utxo_commands.h"
 #include "app/utxo_output.h"
 #include "app/utxo_reader.h"
-#include "utxo/commands/view.h"
 #include "json/writer.h"
+#include "utxo/commands/view.h"
+#include "utxo/json/input.h"
+#include "utxo/json/output.h"
 
 namespace coffer::app {
 namespace {

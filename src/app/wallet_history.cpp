@@ -1,6 +1,5 @@
 // The commands that bring old history into a wallet: a rescan of blocks, and a file of another
 // program.
-#include "wallet/json/output.h"
 #include "app/daemon.h"
 #include "app/node.h"
 #include "app/utxo_output.h"
@@ -14,6 +13,7 @@
 #include "json/writer.h"
 #include "sql/backup.h"
 #include "wallet/history_import.h"
+#include "wallet/json/output.h"
 #include "wallet/settings.h"
 
 namespace coffer::app {

@@ -1,6 +1,4 @@
 // The commands that make wallets, and say what belongs to them.
-#include "wallet/json/input.h"
-#include "wallet/json/output.h"
 #include "app/utxo_output.h"
 #include "app/wallet_commands.h"
 #include "app/wallet_session.h"
@@ -8,6 +6,8 @@
 #include "chain/address.h"
 #include "cli/table.h"
 #include "wallet/core_export.h"
+#include "wallet/json/input.h"
+#include "wallet/json/output.h"
 #include "wallet/scripts.h"
 
 namespace coffer::app {

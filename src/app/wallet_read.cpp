@@ -1,13 +1,13 @@
 // The commands that look into wallets.
 #include "api/input.h"
-#include "wallet/json/input.h"
-#include "wallet/json/output.h"
 #include "app/utxo_output.h"
 #include "app/wallet_commands.h"
 #include "app/wallet_session.h"
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "wallet/commands/view.h"
+#include "wallet/json/input.h"
+#include "wallet/json/output.h"
 
 namespace coffer::app {
 namespace {

@@ -1,14 +1,14 @@
 // The commands that change what a wallet knows of its transactions and coins.
 #include "api/input.h"
-#include "wallet/json/body.h"
-#include "wallet/json/input.h"
-#include "wallet/json/output.h"
 #include "app/utxo_output.h"
 #include "app/wallet_commands.h"
 #include "app/wallet_session.h"
 #include "base/file.h"
 #include "cli/table.h"
 #include "wallet/commands/view.h"
+#include "wallet/json/body.h"
+#include "wallet/json/input.h"
+#include "wallet/json/output.h"
 
 namespace coffer::app {
 namespace {
