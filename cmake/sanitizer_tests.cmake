@@ -7,6 +7,7 @@ foreach(build IN LISTS builds)
   foreach(program IN LISTS programs)
     cmake_path(GET program FILENAME name)
     add_test("${preset}.${name}" "${program}" --gtest_brief=1)
-    set_tests_properties("${preset}.${name}" PROPERTIES TIMEOUT 900 WORKING_DIRECTORY "${CMAKE_CURRENT_LIST_DIR}/..")
+    set_tests_properties("${preset}.${name}" PROPERTIES TIMEOUT 900 WORKING_DIRECTORY "${CMAKE_CURRENT_LIST_DIR}/.."
+      ENVIRONMENT "TSAN_OPTIONS=suppressions=${CMAKE_CURRENT_LIST_DIR}/tsan.supp")
   endforeach()
 endforeach()
