@@ -124,7 +124,41 @@ function(coffer_engine name)
   list(FILTER sources EXCLUDE REGEX ${is_face})
   list(FILTER faces INCLUDE REGEX ${is_face})
   coffer_library(${name} SOURCES ${sources} ${ARGN})
-  coffer_library(${name}_faces SOURCES ${faces} DEPS ${name} api cli config)
+  coffer_library(${name}_faces SOURCES ${faces} DEPS ${name} api cli config node)
+endfunction()
+
+# coffer_program(name MAIN main.cpp MODULES engine/module.cpp…): the program, from main() and the engines. The library
+# coffer_program, which tests of the whole program link as well, defines node::module_list().
+function(coffer_program name)
+  cmake_parse_arguments(ARG "" "MAIN" "MODULES" ${ARGN})
+  list(TRANSFORM ARG_MODULES REPLACE "/.*" "" OUTPUT_VARIABLE engines)
+  set(declarations)
+  set(rows)
+  foreach(engine IN LISTS engines)
+    string(APPEND declarations "namespace coffer::${engine} {\nconst node::Module& ${engine}_module();\n}\n")
+    string(APPEND rows "      &${engine}::${engine}_module(),\n")
+  endforeach()
+  set(list_cpp ${CMAKE_CURRENT_BINARY_DIR}/module_list.cpp)
+  file(CONFIGURE OUTPUT ${list_cpp} @ONLY CONTENT "// Made by CMake from the src/*/module.cpp that it found.
+#include \"node/module_list.h\"
+
+@declarations@
+namespace coffer::node {
+std::span<const Module* const> module_list() {
+  static const std::vector<const Module*> all = {
+@rows@  };
+  return all;
+}
+}  // namespace coffer::node
+")
+  add_library(coffer_program STATIC ${list_cpp})
+  coffer_target(coffer_program)
+  list(TRANSFORM engines REPLACE "(.+)" "coffer_\\1_faces")
+  target_link_libraries(coffer_program PUBLIC ${engines} coffer_node)
+  add_executable(${name} ${ARG_MAIN})
+  coffer_target(${name})
+  target_link_libraries(${name} PRIVATE coffer_program)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 endfunction()
 
 # coffer_test(program SOURCES … [DEPS module…]): a GoogleTest program. Each of its tests is a ctest test.
@@ -146,7 +180,7 @@ function(coffer_test program)
   # Who includes what gives out PostgreSQL databases gets those of the run's one server (tests/fixture).
   set(fixture)
   foreach(source IN LISTS ARG_SOURCES)
-    file(STRINGS ${source} found REGEX "#include \"(sql/test_|wallet/support/|app/wallet|wallet/routes)" LIMIT_COUNT 1)
+    file(STRINGS ${source} found REGEX "#include \"(sql/test_|wallet/support/|wallet/routes)" LIMIT_COUNT 1)
     if(found)
       set(fixture FIXTURES_REQUIRED postgres ENVIRONMENT COFFER_TEST_POSTGRES=${PROJECT_BINARY_DIR}/postgres)
     endif()

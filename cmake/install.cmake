@@ -3,9 +3,10 @@ include(CMakePackageConfigHelpers)
 
 set(coffer_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/coffer)
 
-# `app` is the program's wiring and no library for others; its code is in the binary.
+# `node` is the program's wiring and no library for others; its code and that of the engines' faces is in the binary.
 get_property(coffer_modules GLOBAL PROPERTY COFFER_MODULES)
-list(REMOVE_ITEM coffer_modules coffer_app)
+list(REMOVE_ITEM coffer_modules coffer_node)
+list(FILTER coffer_modules EXCLUDE REGEX "_faces$")
 
 install(TARGETS ${coffer_modules} EXPORT cofferTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 foreach(target IN LISTS coffer_modules)

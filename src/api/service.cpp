@@ -100,7 +100,7 @@ void Service::Impl::add_health(RouteTable& to) {
 }
 
 void Service::Impl::add_routes(RouteTable& to) {
-  add_status_schemas(to);
+  add_status_schemas(to, options.module_schemas);
   to.add_schema("OpenApi", R"({"type":"object"})");
   to.add({.pattern = "/",
           .summary = "The status page",

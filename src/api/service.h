@@ -11,7 +11,7 @@
 #include "api/events.h"
 #include "api/metrics.h"
 #include "api/routes.h"
-#include "api/status.h"
+#include "api/status_json.h"
 #include "base/clock.h"
 #include "chainstate/event_reader.h"
 #include "http/server.h"
@@ -25,6 +25,7 @@ struct ServiceOptions {
   // every route but /health needs a token.
   bool behind_proxy = false;
   std::function<Status()> status;             // called on workers; thread-safe, quick
+  std::vector<ModuleSchema> module_schemas;   // of Status::modules
   chainstate::EventReader* events = nullptr;  // outlives the service; null leaves the route out
   EventHub::Options event_limits;
   std::function<void(RouteTable&)> more_routes;  // of the modules

@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace coffer::api {
 
 struct TipStatus {
+  static constexpr std::string_view kSchema = "Tip";
   std::uint64_t ordinal = 0;
   std::uint64_t number = 0;
   std::uint64_t slot = 0;
@@ -17,6 +19,7 @@ struct TipStatus {
 };
 
 struct ConsumerStatus {
+  static constexpr std::string_view kSchema = "Consumer";
   std::string name;
   std::string state;             // "following", "behind", "waiting" or "halted"
   std::optional<TipStatus> tip;  // nothing at Origin
@@ -26,6 +29,7 @@ struct ConsumerStatus {
 };
 
 struct TotalsStatus {  // along the best chain up to the consumer's tip
+  static constexpr std::string_view kSchema = "Totals";
   std::uint64_t blocks = 0;
   std::uint64_t transactions = 0;
   std::uint64_t invalid_transactions = 0;
@@ -36,20 +40,10 @@ struct TotalsStatus {  // along the best chain up to the consumer's tip
   std::string digest;           // over all blocks and transactions up to the tip, in order
 };
 
-struct UtxoStatus {
-  std::string store;  // "classic" or "mmr"
-  std::uint64_t unspent = 0;
-  std::string coin;                        // their value in the smallest unit: more than 64 bits
-  std::string unit;                        // of it: "satoshi" or "lovelace"
-  std::optional<std::uint64_t> addresses;  // with unspent outputs, when last counted
-  std::uint64_t rollback_blocks = 0;       // that can be undone now
-  std::uint64_t missing_inputs = 0;        // since the process started
-};
-
-struct WalletStatus {
-  std::optional<std::uint64_t> wallets;     // nothing until they are counted
-  std::optional<std::uint64_t> tip_height;  // nothing at Origin
-  std::string problem;                      // why they cannot be read; empty otherwise
+// What an engine says of itself: a JSON object, or nothing when it is off.
+struct ModuleStatus {
+  std::string name;
+  std::optional<std::string> json;
 };
 
 struct Status {
@@ -70,8 +64,7 @@ struct Status {
   std::vector<std::string> not_ready_because;
   std::vector<ConsumerStatus> consumers;
   TotalsStatus totals;
-  std::optional<UtxoStatus> utxo;      // nothing when it is off
-  std::optional<WalletStatus> wallet;  // nothing when it is off, or has no database yet
+  std::vector<ModuleStatus> modules;
   std::uint64_t mempool_transactions = 0;
   std::uint64_t disk_bytes = 0;
 };

@@ -12,14 +12,20 @@ namespace coffer::api {
 
 std::string to_json(const Status& status);
 
-// What to_json() wrote: `coffer status` asks the daemon. Unknown fields are passed over.
+// What to_json() wrote: `coffer status` asks the daemon. Other objects are
+// taken for those of engines.
 // Errors: kCorrupt.
 Result<Status> parse_status(std::string_view json);
 
 // What /health/ready answers.
 std::string readiness_json(const Status& status);
 
+// The JSON Schema of what an engine says of itself in ModuleStatus.
+struct ModuleSchema {
+  std::string name;  // of the module
+  std::string json;
+};
 // The JSON Schemas of the above, and Live for /health/live.
-void add_status_schemas(RouteTable& table);
+void add_status_schemas(RouteTable& table, const std::vector<ModuleSchema>& modules);
 
 }  // namespace coffer::api

@@ -78,9 +78,7 @@ inline Status sample_status() {
   status.consumers = {{"utxo", "following", status.tip, 0, "", ""},
                       {"txstore", "behind", {}, 17, "", ""}};
   status.totals = {17, 40, 1, 80, 120, 18'446'744'073'709'551'615u, 3, std::string(64, 'd')};
-  status.utxo =
-      UtxoStatus{"mmr", 41, "340282366920938463463374607431768211455", "satoshi", 7, 288, 0};
-  status.wallet = WalletStatus{3, 120, ""};
+  status.modules = {{"utxo", R"({"unspent":41,"addresses":7})"}, {"txstore", std::nullopt}};
   return status;
 }
 
@@ -97,6 +95,8 @@ struct Fixture {
 
   explicit Fixture(std::size_t keep = 10'000) : events(keep) {
     options.data_dir = dir.path();
+    options.module_schemas = {{"utxo", R"({"type":"object"})"},
+                              {"txstore", R"({"type":"object"})"}};
     options.http.listen = "127.0.0.1:0";
     options.events = &events;
     options.status = [this] {

@@ -8,24 +8,6 @@ namespace {
 
 const ByteView kKey = as_bytes("identity");
 
-Bytes encode(const Identity& identity) {
-  Bytes out;
-  codec::CborWriter writer(out);
-  writer.map(identity.params ? 5 : 4).uint(0).text(identity.chain).uint(1).text(identity.network);
-  writer.uint(2).bytes(identity.genesis.view()).uint(3).uint(identity.format_version);
-  if (!identity.params) return out;
-  writer.uint(4).array(3).uint(identity.params->magic).uint(identity.params->network_id);
-  writer.array(identity.params->eras.size());
-  for (const chain::EraSummary& era : identity.params->eras)
-    writer.array(5)
-        .uint(era.first_slot)
-        .uint(era.first_epoch)
-        .integer(era.start_unix_s)
-        .uint(era.slot_ms)
-        .uint(era.epoch_slots);
-  return out;
-}
-
 chain::CardanoParams read_params(codec::CborReader& reader) {
   chain::CardanoParams params;
   auto fields = reader.begin_fixed(3);
@@ -44,6 +26,26 @@ chain::CardanoParams read_params(codec::CborReader& reader) {
   }
   reader.end_fixed(fields);
   return params;
+}
+
+}  // namespace
+
+Bytes encode_identity(const Identity& identity) {
+  Bytes out;
+  codec::CborWriter writer(out);
+  writer.map(identity.params ? 5 : 4).uint(0).text(identity.chain).uint(1).text(identity.network);
+  writer.uint(2).bytes(identity.genesis.view()).uint(3).uint(identity.format_version);
+  if (!identity.params) return out;
+  writer.uint(4).array(3).uint(identity.params->magic).uint(identity.params->network_id);
+  writer.array(identity.params->eras.size());
+  for (const chain::EraSummary& era : identity.params->eras)
+    writer.array(5)
+        .uint(era.first_slot)
+        .uint(era.first_epoch)
+        .integer(era.start_unix_s)
+        .uint(era.slot_ms)
+        .uint(era.epoch_slots);
+  return out;
 }
 
 Result<Identity> decode_identity(ByteView data) {
@@ -70,8 +72,6 @@ Result<Identity> decode_identity(ByteView data) {
   return identity;
 }
 
-}  // namespace
-
 Identity Identity::of(const chain::Network& network) {
   Identity identity{std::string(network.chain_name()), network.name, network.genesis};
   if (!chain::find_network(identity.chain, identity.network)) identity.params = network.cardano;
@@ -90,7 +90,7 @@ Result<std::optional<Identity>> read_identity(const kv::Database& db, kv::Column
 }
 
 void put_identity(kv::Batch& batch, kv::Column meta, const Identity& identity) {
-  batch.put(meta, kKey, encode(identity));
+  batch.put(meta, kKey, encode_identity(identity));
 }
 
 Result<> check_identity(const kv::Database& db, kv::Column meta, const Identity& identity) {

@@ -32,6 +32,9 @@ Result<std::optional<Identity>> read_identity(const kv::Database& db, kv::Column
 // Whether the database is of this identity, or of none yet. Errors: kConflict naming both
 // identities; kCorrupt.
 Result<> check_identity(const kv::Database& db, kv::Column meta, const Identity& identity);
+// As it stands in the database: docs/formats/chainstate.md. Errors: kCorrupt.
+Bytes encode_identity(const Identity& identity);
+Result<Identity> decode_identity(ByteView data);
 // Adds the identity to a batch.
 void put_identity(kv::Batch& batch, kv::Column meta, const Identity& identity);
 

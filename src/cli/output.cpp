@@ -26,4 +26,13 @@ int report_error(const Error& error) {
   return info(error.code).exit_code;
 }
 
+void print(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+void print_line(std::string_view text) {
+  print(text);
+  std::fputc('\n', stdout);
+}
+
 }  // namespace coffer::cli

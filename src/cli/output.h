@@ -1,5 +1,7 @@
-// The end of a command's output: what it printed was really written, and its error is one line.
+// A command's output: what it printed was really written, and its error is one line.
 #pragma once
+
+#include <string_view>
 
 #include "base/result.h"
 
@@ -11,5 +13,17 @@ Result<> finish_output();
 // Prints the error on standard error, in one line whatever was typed or read into it; the exit code
 // that belongs to it.
 int report_error(const Error& error);
+
+// To standard output.
+void print(std::string_view text);
+void print_line(std::string_view text);
+
+// For what was typed: bad input there is wrong usage of the command, not bad data.
+template <typename T>
+Result<T> as_usage_error(Result<T> parsed) {
+  if (!parsed && parsed.error().code == Code::kInvalidInput)
+    return fail(make_error(Code::kUsage, std::move(parsed.error().message)));
+  return parsed;
+}
 
 }  // namespace coffer::cli

@@ -1,5 +1,7 @@
 #include "wallet/settings.h"
 
+#include <filesystem>
+
 #include "sql/location.h"
 
 namespace coffer::wallet {
@@ -43,6 +45,35 @@ const std::vector<config::Key>& keys() {
 
 std::span<const config::Key> settings() {
   return keys();
+}
+
+bool has_wallets(const config::Config& config) {
+  return config.of<Settings>().enabled && config.chain == "bitcoin";
+}
+
+Result<sql::DatabaseOptions> database_options(const config::Config& config) {
+  const Settings& settings = config.of<Settings>();
+  if (!settings.enabled)
+    return fail(Code::kUnavailable, "the wallet is off: wallet.enabled is false in the settings");
+  if (!has_wallets(config))
+    return fail(Code::kUnavailable, "there is no wallet on {}: it works on bitcoin only",
+                config.chain);
+  sql::DatabaseOptions options;
+  options.location =
+      settings.database.empty()
+          ? "sqlite:" + (std::filesystem::path(config.data_dir) / "wallet.db").string()
+          : settings.database;
+  options.max_connections = settings.max_connections;
+  return options;
+}
+
+StoreOptions store_options(const config::Config& config, const chain::Network& network) {
+  StoreOptions options;
+  options.gap_limit = static_cast<std::uint32_t>(config.of<Settings>().gap_limit);
+  options.prune_window =
+      std::max({options.prune_window, network.rollback_window,
+                config.chainstate.rollback_window.value_or(network.rollback_window)});
+  return options;
 }
 
 }  // namespace coffer::wallet

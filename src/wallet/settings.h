@@ -4,6 +4,7 @@
 #include <span>
 
 #include "config/keys.h"
+#include "wallet/store.h"
 
 namespace coffer::wallet {
 
@@ -15,5 +16,12 @@ struct Settings {
 };
 
 std::span<const config::Key> settings();
+
+// Whether a run with these settings has wallets: they are switched on, and the chain is Bitcoin.
+bool has_wallets(const config::Config& config);
+// Opens nothing. Errors: kUnavailable if there are no wallets, saying why.
+Result<sql::DatabaseOptions> database_options(const config::Config& config);
+// Nothing is pruned that a reorg within the chain's window could need (X1).
+StoreOptions store_options(const config::Config& config, const chain::Network& network);
 
 }  // namespace coffer::wallet

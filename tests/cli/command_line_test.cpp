@@ -14,7 +14,7 @@
 namespace coffer {
 namespace {
 
-namespace json = boost::json;
+namespace bj = boost::json;
 using test::expect_refusal;
 using test::Finished;
 using test::Process;
@@ -35,9 +35,9 @@ class CommandLine : public testing::Test {
     arguments.insert(arguments.end(), {"--data", data()});
     return arguments;
   }
-  static json::object setting(const std::string& document, std::string_view key) {
-    const json::value all = json::parse(document);
-    for (const json::value& each : all.at("settings").as_array())
+  static bj::object setting(const std::string& document, std::string_view key) {
+    const bj::value all = bj::parse(document);
+    for (const bj::value& each : all.at("settings").as_array())
       if (each.at("key").as_string() == key) return each.as_object();
     ADD_FAILURE() << "no setting " << key;
     return {};
@@ -50,13 +50,13 @@ TEST_F(CommandLine, GlobalOptionsBeforeAndAfterTheCommand) {
   ASSERT_EQ(run({"wallet", "--data", data(), "create", "between"}).exit_code, 0);
   ASSERT_EQ(run({"wallet", "create", "after", "--data", data()}).exit_code, 0);
   const Finished list = run({"wallet", "list", "--json", "--data", data()});
-  EXPECT_EQ(json::parse(list.out).at("wallets").as_array().size(), 3u) << list.out;
+  EXPECT_EQ(bj::parse(list.out).at("wallets").as_array().size(), 3u) << list.out;
   for (const Line& line : {Line{"--json", "wallet", "list", "--data", data()},
                            Line{"--data", data(), "wallet", "--json", "list"},
                            Line{"--data-dir=" + data(), "--json", "wallet", "list"}})
     EXPECT_EQ(run(line).out, list.out) << line.front();
   ASSERT_EQ(run({"sync", "--to", "3", "--data", data()}).exit_code, 0);
-  EXPECT_EQ(json::parse(run({"--json", "status", "--data", data()}).out).at("chain").as_string(),
+  EXPECT_EQ(bj::parse(run({"--json", "status", "--data", data()}).out).at("chain").as_string(),
             "bitcoin");
   // A switch before a command does not take the command for its value.
   EXPECT_EQ(run({"--wallet-enabled", "--data", data(), "wallet", "list"}).exit_code, 0);
@@ -158,8 +158,8 @@ TEST_F(CommandLine, SettingsShowValuesAndWhereTheyComeFrom) {
   Line as_json = line;
   as_json.push_back("--json");
   const std::string document = run(as_json, variables).out;
-  EXPECT_EQ(setting(document, "http.workers").at("value"), json::value(9));
-  EXPECT_EQ(setting(document, "http.workers").at("default"), json::value(4));
+  EXPECT_EQ(setting(document, "http.workers").at("value"), bj::value(9));
+  EXPECT_EQ(setting(document, "http.workers").at("default"), bj::value(4));
   EXPECT_EQ(setting(document, "http.workers").at("origin").as_string(), "variable");
   EXPECT_EQ(setting(document, "network").at("place").as_string(), file + ":1");
   EXPECT_EQ(setting(document, "data_dir").at("origin").as_string(), "flag");
@@ -195,7 +195,7 @@ TEST_F(CommandLine, StatusCheckTellsReadyNotReadyAndUnreachable) {
       check = run({"status", "--check", "--data", data()});
     EXPECT_EQ(check.exit_code, 0) << check.err;
     EXPECT_EQ(check.out, "ready\n");
-    EXPECT_TRUE(json::parse(run({"--json", "status", "--check", "--data", data()}).out)
+    EXPECT_TRUE(bj::parse(run({"--json", "status", "--check", "--data", data()}).out)
                     .at("ready")
                     .as_bool());
     // It runs but does not answer.
@@ -290,14 +290,14 @@ TEST_F(CommandLine, OutputThatCannotBeWrittenIsAnError) {
 TEST_F(CommandLine, ImportCoreReadsStandardInput) {
   ASSERT_EQ(run(with_data({"wallet", "create", "shop"})).exit_code, 0);
   const std::string file = data("core.json");
-  const json::object descriptor = {{"desc", "wpkh(" + wallet::kTestnetKey + "/0/*)"},
+  const bj::object descriptor = {{"desc", "wpkh(" + wallet::kTestnetKey + "/0/*)"},
                                    {"timestamp", 0},
                                    {"active", true},
                                    {"internal", false},
                                    {"range", {0, 9}},
                                    {"next", 0}};
-  std::ofstream(file) << json::serialize(
-      json::object{{"wallet_name", "w"}, {"descriptors", json::array{descriptor}}});
+  std::ofstream(file) << bj::serialize(
+      bj::object{{"wallet_name", "w"}, {"descriptors", bj::array{descriptor}}});
   const Line import = with_data({"wallet", "import", "core", "shop", "-"});
   const Finished empty = in_shell(import, "</dev/null");
   expect_refusal(empty, 1, "standard input");

@@ -5,8 +5,8 @@
 #include <boost/json.hpp>
 #include <fstream>
 
-#include "app/wallet_setup.h"
 #include "base/temp_dir.h"
+#include "node/sql_store.h"
 #include "sql/test_postgres.h"
 #include "support/process.h"
 #include "wallet/distribution.h"
@@ -15,7 +15,7 @@ namespace coffer {
 namespace {
 
 namespace fs = std::filesystem;
-namespace json = boost::json;
+namespace bj = boost::json;
 using test::expect_refusal;
 using test::Finished;
 using test::Process;
@@ -39,11 +39,11 @@ class DbCommands : public testing::Test {
     EXPECT_EQ(end.exit_code, 0) << end.err;
     return end.out;
   }
-  json::value as_json(std::vector<std::string> arguments, const char* name = "data") const {
+  bj::value as_json(std::vector<std::string> arguments, const char* name = "data") const {
     arguments.push_back("--json");
-    return json::parse(text(std::move(arguments), name));
+    return bj::parse(text(std::move(arguments), name));
   }
-  json::value status(const char* name = "data") const {
+  bj::value status(const char* name = "data") const {
     return as_json({"status"}, name).at("databases").at(0);
   }
   // The same database, opened by this process.
@@ -97,7 +97,7 @@ TEST_F(DbCommands, HelpListsEveryCommandWithExamples) {
 }
 
 TEST_F(DbCommands, StatusMakesNothing) {
-  const json::value before = status();
+  const bj::value before = status();
   EXPECT_EQ(before.at("module").as_string(), "wallet");
   EXPECT_EQ(before.at("engine").as_string(), "sqlite");
   EXPECT_EQ(before.at("database").as_string(), "sqlite:" + data() + "/wallet.db");
@@ -111,7 +111,7 @@ TEST_F(DbCommands, StatusMakesNothing) {
 }
 
 TEST_F(DbCommands, MigrateThenStatus) {
-  const json::value first = as_json({"migrate"});
+  const bj::value first = as_json({"migrate"});
   EXPECT_EQ(first.at("database").as_string(), "sqlite:" + data() + "/wallet.db");
   ASSERT_GE(first.at("applied").as_array().size(), 1u);
   EXPECT_EQ(first.at("applied").at(0).at("module").as_string(), "core");
@@ -119,7 +119,7 @@ TEST_F(DbCommands, MigrateThenStatus) {
   EXPECT_TRUE(as_json({"migrate"}).at("applied").as_array().empty());
   EXPECT_EQ(text({"migrate"}), "sqlite:" + data() + "/wallet.db is up to date\n");
 
-  const json::value now = status();
+  const bj::value now = status();
   EXPECT_TRUE(now.at("exists").as_bool());
   EXPECT_EQ(now.at("applied"), first.at("applied"));
   EXPECT_TRUE(now.at("pending").as_array().empty());
@@ -138,7 +138,7 @@ TEST_F(DbCommands, MigrateThenStatus) {
 TEST_F(DbCommands, WhatIsPendingIsSaid) {
   ASSERT_EQ(db({"migrate"}).exit_code, 0);
   change("DELETE FROM coffer_migrations");
-  const json::value now = status();
+  const bj::value now = status();
   EXPECT_EQ(now.at("pending").at(0).as_string(), "core 1 identity");
   EXPECT_TRUE(contains(text({"status"}), "pending   core 1 identity"));
 }
@@ -156,7 +156,7 @@ TEST_F(DbCommands, ANewerOrForeignDatabaseIsRefused) {
   EXPECT_TRUE(contains(shown.err, "use a newer coffer")) << shown.err;
   const Finished as_data = db({"status", "--json"});
   EXPECT_EQ(as_data.exit_code, 1);
-  const json::value problem = json::parse(as_data.out).at("databases").at(0).at("problem");
+  const bj::value problem = bj::parse(as_data.out).at("databases").at(0).at("problem");
   EXPECT_TRUE(contains(std::string(problem.as_string()), "use a newer coffer"));
   std::ofstream(data() + "/wallet.db") << std::string(5'000, 'x');
   EXPECT_TRUE(contains(db({"status"}).err, "wallet.db"));
@@ -197,7 +197,7 @@ TEST_F(DbCommands, BackupAndRestore) {
   ASSERT_EQ(db({"migrate"}).exit_code, 0);
   change("CREATE TABLE mine(id INTEGER); INSERT INTO mine VALUES (1)");
   const std::string copy = data("copy.db");
-  const json::value made = as_json({"backup", copy});
+  const bj::value made = as_json({"backup", copy});
   EXPECT_EQ(made.at("file").as_string(), copy);
   EXPECT_EQ(made.at("size_bytes").to_number<std::uint64_t>(), fs::file_size(copy));
   expect_refusal(db({"backup", copy}), 1, "exists already");
@@ -214,7 +214,7 @@ TEST_F(DbCommands, BackupAndRestore) {
   EXPECT_TRUE(fs::exists(data() + "/wallet.db.replaced-1"));
 
   // Into a new place, with the next step said; and back from what was kept.
-  const json::value fresh = as_json({"restore", copy}, "new");
+  const bj::value fresh = as_json({"restore", copy}, "new");
   EXPECT_TRUE(fresh.at("kept").is_null());
   EXPECT_TRUE(fresh.at("pending").as_array().empty());
   EXPECT_EQ(number("SELECT count(*) FROM mine", "new"), 1);
@@ -280,13 +280,13 @@ TEST_F(DbOnPostgres, MigrateThenStatus) {
   EXPECT_TRUE(status().at("exists").as_bool());
   EXPECT_EQ(status().at("pending").at(0).as_string(), "core 1 identity");
   EXPECT_EQ(number("SELECT count(*) FROM pg_class WHERE relname LIKE 'coffer%'"), 0);
-  const json::value first = as_json({"migrate"});
+  const bj::value first = as_json({"migrate"});
   EXPECT_EQ(first.at("applied").at(0).at("name").as_string(), "identity");
   EXPECT_TRUE(as_json({"migrate"}).at("applied").as_array().empty());
   EXPECT_TRUE(contains(text({"migrate"}), "is up to date"));
   const auto held = open();
   const auto connection = held->acquire();
-  const json::value now = status();
+  const bj::value now = status();
   EXPECT_EQ(now.at("engine").as_string(), "postgres");
   EXPECT_EQ(now.at("applied"), first.at("applied"));
   EXPECT_EQ(now.at("identity").at("network").as_string(), "devnet");
@@ -344,7 +344,7 @@ TEST_F(DbOnPostgres, Distribute) {
                        "'none'); COMMIT;\n"))
       << plan;
   EXPECT_TRUE(contains(plan, "('utxos', 'wallet_id', colocate_with => 'accounts')")) << plan;
-  const json::value as_data = as_json({"distribute", "--dry-run"});
+  const bj::value as_data = as_json({"distribute", "--dry-run"});
   EXPECT_TRUE(as_data.at("dry_run").as_bool());
   EXPECT_EQ(as_data.at("tables").as_array().size(), tables);
   EXPECT_FALSE(as_data.at("tables").at(0).at("done_before").as_bool());

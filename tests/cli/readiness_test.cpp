@@ -16,7 +16,7 @@
 namespace coffer {
 namespace {
 
-namespace json = boost::json;
+namespace bj = boost::json;
 
 class Readiness : public testing::Test {
  protected:
@@ -37,7 +37,7 @@ class Readiness : public testing::Test {
     server_.emplace(command);
     ASSERT_TRUE(server_->wait_for_output("\"url\"")) << server_->err();
     const std::string out = server_->out();
-    url_ = std::string(json::parse(out.substr(0, out.find('\n'))).at("url").as_string());
+    url_ = std::string(bj::parse(out.substr(0, out.find('\n'))).at("url").as_string());
   }
   // Asks again until the answer has this status, for a minute at most; the answer's body.
   std::string wait_for_status(int status) {
@@ -52,10 +52,10 @@ class Readiness : public testing::Test {
     ADD_FAILURE() << "never " << status << "; last: " << body;
     return body;
   }
-  json::object consumer(std::string_view name) {
-    const json::value status =
-        json::parse(std::string(http::get(url_ + "/api/v1/status").value().content()));
-    for (const json::value& each : status.at("consumers").as_array())
+  bj::object consumer(std::string_view name) {
+    const bj::value status =
+        bj::parse(std::string(http::get(url_ + "/api/v1/status").value().content()));
+    for (const bj::value& each : status.at("consumers").as_array())
       if (each.at("name").as_string() == name) return each.as_object();
     ADD_FAILURE() << "no consumer " << name;
     return {};
@@ -95,7 +95,7 @@ class Readiness : public testing::Test {
   void expect_that_the_wallet_goes_on() {
     wait_for_status(200);
     const std::uint64_t there = height_of_totals();
-    json::object wallet;
+    bj::object wallet;
     EXPECT_TRUE(eventually([&] {
       wallet = consumer("wallet");  // which may have had no block yet when its database went away
       return wallet.at("tip").is_object() &&
@@ -129,11 +129,11 @@ TEST_F(Readiness, AStoreThatCannotFollowIsNamedAndTheOthersGoOn) {
   EXPECT_NE(body.find("utxo"), std::string::npos) << body;
   EXPECT_NE(body.find("coffer utxo rebuild"), std::string::npos) << body;
   // What to do stands in the reasons, which are all that many people look at.
-  const json::value ready = json::parse(body);
+  const bj::value ready = bj::parse(body);
   const std::string repair(ready.at("halted").at(0).at("repair").as_string());
   EXPECT_FALSE(repair.empty());
-  const json::array& reasons = ready.at("reasons").as_array();
-  EXPECT_TRUE(std::any_of(reasons.begin(), reasons.end(), [&](const json::value& reason) {
+  const bj::array& reasons = ready.at("reasons").as_array();
+  EXPECT_TRUE(std::any_of(reasons.begin(), reasons.end(), [&](const bj::value& reason) {
     return reason.as_string().starts_with("utxo halted: ") && reason.as_string().ends_with(repair);
   })) << body;
   EXPECT_EQ(consumer("utxo").at("state").as_string(), "halted");
@@ -195,7 +195,7 @@ TEST_F(Readiness, AWalletWhoseDiskIsFullWaitsAndGoesOn) {
   ASSERT_TRUE(disk.free());
   ASSERT_NO_FATAL_FAILURE(expect_that_the_wallet_goes_on());
   EXPECT_NE(coffer({"wallet", "verify"}).find("fits together"), std::string::npos);
-  const json::value balance = json::parse(coffer({"wallet", "balance", "all", "--json"}));
+  const bj::value balance = bj::parse(coffer({"wallet", "balance", "all", "--json"}));
   EXPECT_GT(balance.at("coins").to_number<int>(), 20) << balance;
 }
 

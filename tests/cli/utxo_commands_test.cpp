@@ -14,7 +14,7 @@ namespace coffer {
 namespace {
 
 namespace fs = std::filesystem;
-namespace json = boost::json;
+namespace bj = boost::json;
 using test::expect_refusal;
 using test::Finished;
 using test::Process;
@@ -39,17 +39,17 @@ class UtxoCommands : public testing::Test {
     EXPECT_EQ(end.exit_code, 0) << end.err;
     return end.out;
   }
-  json::value as_json(std::vector<std::string> arguments, const char* name = "data") const {
+  bj::value as_json(std::vector<std::string> arguments, const char* name = "data") const {
     arguments.push_back("--json");
-    return json::parse(text(std::move(arguments), name));
+    return bj::parse(text(std::move(arguments), name));
   }
   std::string digest(const char* name = "data") const { return text({"digest"}, name); }
   // Some unspent output, in the words of `dump --json`.
-  json::value some_output(const char* name = "data") const {
+  bj::value some_output(const char* name = "data") const {
     const std::string lines = text({"dump", "--json"}, name);
-    return json::parse(lines.substr(0, lines.find('\n')));
+    return bj::parse(lines.substr(0, lines.find('\n')));
   }
-  static std::string outpoint(const json::value& output) {
+  static std::string outpoint(const bj::value& output) {
     return std::string(output.at("tx_hash").as_string()) + "#" +
            std::to_string(output.at("output_index").to_number<int>());
   }
@@ -99,7 +99,7 @@ TEST_F(UtxoCommands, AmountsCarryTheUnitOfTheirChain) {
     ASSERT_EQ(sync({"--chain", chain}, name).exit_code, 0);
     const std::string unit = chain == "bitcoin" ? "satoshi" : "lovelace";
     const std::string other = chain == "bitcoin" ? "lovelace" : "satoshi";
-    const json::value output = some_output(name);
+    const bj::value output = some_output(name);
     const std::string owner(output.at("owner_addr").as_string());
     const std::vector<std::vector<std::string>> commands = {
         {"stats"}, {"digest"}, {"get", outpoint(output)}, {"address", owner}, {"balance", owner}};
@@ -107,15 +107,15 @@ TEST_F(UtxoCommands, AmountsCarryTheUnitOfTheirChain) {
       const std::string shown = text(command, name);
       EXPECT_NE(shown.find(unit), std::string::npos) << shown;
       EXPECT_EQ(shown.find(other), std::string::npos) << shown;
-      const std::string fields = json::serialize(as_json(command, name));
+      const std::string fields = bj::serialize(as_json(command, name));
       EXPECT_EQ(fields.find(other), std::string::npos) << fields;
       if (command[0] == "digest") continue;  // named as the oracle names it
       EXPECT_NE(fields.find("\"" + unit + "_amount\":\""), std::string::npos) << fields;
     }
     const std::string status = run({"status", "--data", data(name)}).out;
     EXPECT_NE(status.find(" " + unit + "\n"), std::string::npos) << status;
-    const json::value fields =
-        json::parse(run({"status", "--json", "--data", data(name)}).out).at("utxo");
+    const bj::value fields =
+        bj::parse(run({"status", "--json", "--data", data(name)}).out).at("utxo");
     EXPECT_EQ(fields.at("unit").as_string(), unit);
     // Bitcoin has no slots.
     EXPECT_EQ(text({"get", outpoint(output)}, name).find("slot") != std::string::npos,
@@ -125,7 +125,7 @@ TEST_F(UtxoCommands, AmountsCarryTheUnitOfTheirChain) {
 
 TEST_F(UtxoCommands, ReadingABitcoinChain) {
   ASSERT_EQ(sync().exit_code, 0);
-  const json::value stats = as_json({"stats"});
+  const bj::value stats = as_json({"stats"});
   EXPECT_EQ(stats.at("block").to_number<int>(), 150);
   EXPECT_EQ(stats.at("store").as_string(), "classic");
   EXPECT_NE(text({"stats"}).find("150 "), std::string::npos);
@@ -134,15 +134,15 @@ TEST_F(UtxoCommands, ReadingABitcoinChain) {
   const std::string dump = text({"dump"});
   const auto lines = static_cast<std::uint64_t>(std::count(dump.begin(), dump.end(), '\n'));
   EXPECT_EQ(stats.at("unspent").to_number<std::uint64_t>(), lines);
-  const json::value digest_json = as_json({"digest"});
+  const bj::value digest_json = as_json({"digest"});
   EXPECT_EQ(digest_json.at("count").to_number<std::uint64_t>(), lines);
   EXPECT_EQ(digest_json.at("value"), stats.at("satoshi_amount"));
   EXPECT_NE(digest().find(digest_json.at("acc").as_string().c_str()), std::string::npos);
 
-  const json::value output = some_output();
+  const bj::value output = some_output();
   const std::string tx(output.at("tx_hash").as_string());
   EXPECT_EQ(dump.substr(0, 64), tx);
-  const json::value got = as_json({"get", outpoint(output)});
+  const bj::value got = as_json({"get", outpoint(output)});
   EXPECT_FALSE(got.at("spent").as_bool());
   for (const auto& [key, value] : output.as_object()) EXPECT_EQ(got.at(key), value) << key;
   EXPECT_NE(text({"get", outpoint(output)}).find("unspent"), std::string::npos);
@@ -151,11 +151,11 @@ TEST_F(UtxoCommands, ReadingABitcoinChain) {
             std::string::npos);
 
   const std::string owner(output.at("owner_addr").as_string());
-  const json::value page = as_json({"address", owner, "--count", "1"});
+  const bj::value page = as_json({"address", owner, "--count", "1"});
   ASSERT_EQ(page.at("utxos").as_array().size(), 1u);
   EXPECT_EQ(page.at("utxos").at(0).at("owner_addr").as_string(), owner);
   EXPECT_NE(text({"address", owner}).find(tx), std::string::npos);
-  const json::value balance = as_json({"balance", owner});
+  const bj::value balance = as_json({"balance", owner});
   EXPECT_EQ(balance.at("address").as_string(), owner);
   EXPECT_TRUE(balance.at("next_cursor").is_null());
   EXPECT_NE(text({"balance", owner}).find("satoshi"), std::string::npos);
@@ -165,11 +165,11 @@ TEST_F(UtxoCommands, ReadingABitcoinChain) {
 
 TEST_F(UtxoCommands, ReadingACardanoChainByCredential) {
   ASSERT_EQ(sync({"--chain", "cardano"}).exit_code, 0);
-  const json::value output = some_output();
+  const bj::value output = some_output();
   const std::string credential(output.at("owner_payment_credential").as_string());
-  const json::value page = as_json({"credential", credential});
+  const bj::value page = as_json({"credential", credential});
   EXPECT_FALSE(page.at("utxos").as_array().empty());
-  for (const json::value& one : page.at("utxos").as_array())
+  for (const bj::value& one : page.at("utxos").as_array())
     EXPECT_EQ(one.at("owner_payment_credential").as_string(), credential);
   EXPECT_NE(text({"credential", credential}).find("lovelace"), std::string::npos);
   expect_refusal(utxo({"credential", "stake_vkh1qqq"}), 2, "credential");
@@ -257,8 +257,8 @@ TEST_F(UtxoCommands, ASnapshotIsADataDirectoryAndCanBeRestored) {
 
 TEST_F(UtxoCommands, AProofIsCheckedWithNothingButARoot) {
   ASSERT_EQ(sync({"--utxo-store", "mmr"}).exit_code, 0);
-  const json::value output = some_output();
-  const json::value newest = as_json({"root"});
+  const bj::value output = some_output();
+  const bj::value newest = as_json({"root"});
   const std::string root(newest.at("root").as_string());
   EXPECT_EQ(newest.at("block").to_number<int>(), 150);
   EXPECT_NE(text({"root", "150"}).find(root), std::string::npos);
@@ -273,7 +273,7 @@ TEST_F(UtxoCommands, AProofIsCheckedWithNothingButARoot) {
   EXPECT_EQ(good.exit_code, 0) << good.err;
   EXPECT_NE(good.out.find(outpoint(output)), std::string::npos);
   EXPECT_EQ(check({"--root", root, "--output", outpoint(output)}).exit_code, 0);
-  EXPECT_EQ(json::parse(check({"--root", root, "--json"}).out).at("satoshi_amount"),
+  EXPECT_EQ(bj::parse(check({"--root", root, "--json"}).out).at("satoshi_amount"),
             output.at("satoshi_amount"));
   const std::string zeros(64, '0');
   expect_refusal(check({"--root", zeros}), 1, "another root");
@@ -285,14 +285,14 @@ TEST_F(UtxoCommands, AProofIsCheckedWithNothingButARoot) {
   expect_refusal(utxo({"proof", zeros + "#0"}), 1, "not unspent");
 
   // What is readable must be what is proved.
-  json::value forged = json::parse(proof);
+  bj::value forged = bj::parse(proof);
   forged.at("tx_hash") = zeros;
   std::ofstream(file, std::ios::trunc) << forged;
   expect_refusal(check({"--root", root}), 1, "tx_hash");
   std::ofstream(file, std::ios::trunc) << "[]";
   expect_refusal(check({"--root", root}), 1, "not a proof");
   // An earlier block has its own root, and its own proof.
-  const json::value before = as_json({"root", "149"});
+  const bj::value before = as_json({"root", "149"});
   if (output.at("block").to_number<int>() < 149) {
     std::ofstream(file, std::ios::trunc) << text({"proof", outpoint(output), "--block", "149"});
     EXPECT_EQ(check({"--root", std::string(before.at("root").as_string())}).exit_code, 0);
@@ -310,12 +310,12 @@ TEST_F(UtxoCommands, WhenOffNothingIsKeptAndTheSettingIsNamed) {  // U13
     for (const std::string& column : (*db)->column_names())
       EXPECT_FALSE(column.starts_with("utxo")) << column;
   }
-  const auto status = json::parse(run({"status", "--json", "--data", data()}).out);
+  const auto status = bj::parse(run({"status", "--json", "--data", data()}).out);
   EXPECT_TRUE(status.at("utxo").is_null());
   Process server({test::coffer(), "demo", "--json", "--data", data("served"), "--listen",
                   "127.0.0.1:0", "--utxo-enabled", "false"});
   ASSERT_TRUE(server.wait_for_output("\"url\"")) << server.err();
-  const std::string url(json::parse(server.out()).at("url").as_string());
+  const std::string url(bj::parse(server.out()).at("url").as_string());
   const auto answer = http::get(url + "/api/v1/addresses/x/utxos", {});
   ASSERT_TRUE(answer) << answer.error().message;
   EXPECT_EQ(answer->status, 503);
@@ -339,7 +339,7 @@ TEST_F(UtxoCommands, SwitchedOffForAWhileItCatchesUp) {  // U13, E10
 TEST_F(UtxoCommands, AnIndexThatIsOffIsNamed) {  // U12
   ASSERT_EQ(
       sync({"--chain", "cardano", "--utxo-indexing-strategy", "payment_credential"}).exit_code, 0);
-  const json::value output = some_output();
+  const bj::value output = some_output();
   expect_refusal(utxo({"address", std::string(output.at("owner_addr").as_string())}), 3,
                  "utxo.index.address_hash");
   expect_refusal(utxo({"balance", std::string(output.at("owner_addr").as_string())}), 3,
@@ -353,7 +353,7 @@ TEST_F(UtxoCommands, AnIndexThatIsOffIsNamed) {  // U12
 TEST_F(UtxoCommands, BesideADaemonReadingWorksAndWritingIsRefused) {
   Process server({test::coffer(), "demo", "--json", "--data", data(), "--listen", "127.0.0.1:0"});
   ASSERT_TRUE(server.wait_for_output("\"url\"")) << server.err();
-  const std::string url(json::parse(server.out()).at("url").as_string());
+  const std::string url(bj::parse(server.out()).at("url").as_string());
   const auto get = [&](const std::string& path) {
     const auto answer = http::get(url + path, {});
     EXPECT_TRUE(answer) << answer.error().message;
@@ -364,10 +364,10 @@ TEST_F(UtxoCommands, BesideADaemonReadingWorksAndWritingIsRefused) {
   while (get("/health/ready").find("\"ready\":true") == std::string::npos &&
          std::chrono::steady_clock::now() < end)
     ::usleep(50'000);  // readiness is polled, as its clients do
-  const json::value output = some_output();
+  const bj::value output = some_output();
   const std::string path = "/api/v1/utxos/" + std::string(output.at("tx_hash").as_string()) + "/" +
                            std::to_string(output.at("output_index").to_number<int>());
-  EXPECT_EQ(json::parse(get(path)).at("satoshi_amount"), output.at("satoshi_amount"));
+  EXPECT_EQ(bj::parse(get(path)).at("satoshi_amount"), output.at("satoshi_amount"));
   expect_refusal(utxo({"rollback", "1"}), 3, "in use by process");
   expect_refusal(utxo({"rebuild"}), 3, "in use by process");
   // A snapshot is the daemon's to make: a data directory of its own, whole.

@@ -17,7 +17,7 @@
 namespace coffer {
 namespace {
 
-namespace json = boost::json;
+namespace bj = boost::json;
 using test::Finished;
 using test::run;
 
@@ -30,9 +30,9 @@ class WalletRescan : public testing::Test {
     EXPECT_EQ(end.exit_code, 0) << end.err;
     return end.out;
   }
-  json::value as_json(std::vector<std::string> arguments) const {
+  bj::value as_json(std::vector<std::string> arguments) const {
     arguments.push_back("--json");
-    return json::parse(text(std::move(arguments)));
+    return bj::parse(text(std::move(arguments)));
   }
   // Every script of the UTXO state, and what is on all of them together.
   struct Unspent {
@@ -59,7 +59,7 @@ class WalletRescan : public testing::Test {
     (void)text(import);
   }
   void expect_balance(const Unspent& expected) const {
-    const json::value balance = as_json({"wallet", "balance", "all"});
+    const bj::value balance = as_json({"wallet", "balance", "all"});
     EXPECT_EQ(balance.at("total").as_string(), std::to_string(expected.value));
     EXPECT_EQ(balance.at("coins").to_number<std::uint64_t>(), expected.count);
     EXPECT_NE(text({"wallet", "verify"}).find("fits together"), std::string::npos);
@@ -73,8 +73,8 @@ class WalletRescan : public testing::Test {
       std::vector<std::string> ask = {"wallet", "coins",   "all", "--count",
                                       "1000",   "--state", states};
       if (!cursor.empty()) ask.insert(ask.end(), {"--cursor", cursor});
-      const json::value page = as_json(ask);
-      for (const json::value& coin : page.at("coins").as_array())
+      const bj::value page = as_json(ask);
+      for (const bj::value& coin : page.at("coins").as_array())
         if (!coin.at("height").is_null())
           found.insert(std::string(coin.at("tx_hash").as_string()) + ":" +
                        std::to_string(coin.at("output_index").to_number<int>()));
@@ -93,7 +93,7 @@ class WalletRescan : public testing::Test {
   }
   // The next block of the rescan that is under way.
   std::optional<std::uint64_t> rescan_next() const {
-    const json::value wallet = as_json({"wallet", "list"}).at("wallets").at(0);
+    const bj::value wallet = as_json({"wallet", "list"}).at("wallets").at(0);
     if (wallet.at("rescan_next").is_null()) return {};
     return wallet.at("rescan_next").to_number<std::uint64_t>();
   }
@@ -122,7 +122,7 @@ TEST_F(WalletRescan, FindsWhatTheUtxoStateKnows) {
   ASSERT_GT(all.scripts.size(), 50u);
   make_wallet(all.scripts);
   EXPECT_EQ(as_json({"wallet", "balance", "all"}).at("coins").to_number<std::uint64_t>(), 0u);
-  const json::value done = as_json({"wallet", "rescan", "all"});
+  const bj::value done = as_json({"wallet", "rescan", "all"});
   EXPECT_EQ(done.at("blocks").to_number<std::uint64_t>(), 151u);
   expect_balance(all);
   // Again it finds nothing new; and from then on blocks keep it up to date by themselves.
@@ -200,7 +200,7 @@ TEST_F(WalletRescan, IsDoneByTheRunningDaemon) {
   std::ifstream audit(data() + "/audit.log");
   for (std::string line; std::getline(audit, line);)
     EXPECT_EQ(line.find("prune"), std::string::npos) << line;
-  const json::value asked = as_json({"wallet", "rescan", "all"});
+  const bj::value asked = as_json({"wallet", "rescan", "all"});
   EXPECT_EQ(asked.at("name").as_string(), "all");
   EXPECT_TRUE(eventually([&] { return !rescan_next(); })) << running->err();
   EXPECT_GE(as_json({"wallet", "balance", "all"}).at("coins").to_number<std::uint64_t>(), 1u);
@@ -213,7 +213,7 @@ TEST_F(WalletRescan, TheDaemonTakesExpiredLeasesAway) {
   (void)text({"sync", "--to", "150"});
   make_wallet(unspent().scripts);
   (void)text({"wallet", "rescan", "all"});
-  const json::value coin = as_json({"wallet", "coins", "all", "--spendable"}).at("coins").at(0);
+  const bj::value coin = as_json({"wallet", "coins", "all", "--spendable"}).at("coins").at(0);
   (void)text({"wallet", "lease", "all",
               fmt::format("{}#{}", coin.at("tx_hash").as_string().c_str(),
                           coin.at("output_index").to_number<int>()),
@@ -234,12 +234,12 @@ TEST_F(WalletRescan, BeginsAtTheBirthday_OrWhereOneSays) {
   ASSERT_GT(young.count, younger.count);
   ASSERT_GT(younger.count, 0u);
   make_wallet(all.scripts, 100);
-  const json::value wallet = as_json({"wallet", "list"}).at("wallets").at(0);
+  const bj::value wallet = as_json({"wallet", "list"}).at("wallets").at(0);
   EXPECT_EQ(wallet.at("birthday_height").to_number<int>(), 100);
-  const json::value late = as_json({"wallet", "rescan", "all", "--from", "130"});
+  const bj::value late = as_json({"wallet", "rescan", "all", "--from", "130"});
   EXPECT_EQ(late.at("blocks").to_number<int>(), 21);
   expect_balance(younger);
-  const json::value since_birth = as_json({"wallet", "rescan", "all"});
+  const bj::value since_birth = as_json({"wallet", "rescan", "all"});
   EXPECT_EQ(since_birth.at("blocks").to_number<int>(), 51);
   expect_balance(young);
   // Somebody remembers older coins.
@@ -252,17 +252,17 @@ TEST_F(WalletRescan, TheDaemonBeginsAtTheBirthday) {
   const Unspent all = unspent(), young = unspent({}, 100);
   make_wallet(all.scripts, 100);
   const auto running = daemon();
-  const json::value asked = as_json({"wallet", "rescan", "all"});
+  const bj::value asked = as_json({"wallet", "rescan", "all"});
   EXPECT_EQ(asked.at("rescan_next").to_number<int>(), 100);
   EXPECT_TRUE(eventually([&] { return !rescan_next(); })) << running->err();
   ASSERT_NO_FATAL_FAILURE(stop(*running));
   // What the mempool paid or spent meanwhile is beside it.
   EXPECT_EQ(as_json({"wallet", "rescan", "all"}).at("changed").to_number<int>(), 0);
   EXPECT_GE(as_json({"wallet", "balance", "all"}).at("coins").to_number<std::uint64_t>(), 1u);
-  const json::value coins = as_json({"wallet", "coins", "all", "--order", "oldest", "--state",
+  const bj::value coins = as_json({"wallet", "coins", "all", "--order", "oldest", "--state",
                                      "confirmed,immature,spent", "--count", "1000"});
   ASSERT_FALSE(coins.at("coins").as_array().empty());
-  for (const json::value& coin : coins.at("coins").as_array())
+  for (const bj::value& coin : coins.at("coins").as_array())
     EXPECT_TRUE(coin.at("height").is_null() || coin.at("height").to_number<int>() >= 100) << coin;
 }
 
@@ -303,7 +303,7 @@ TEST_F(WalletRescan, AHistoryOfAnotherProgramComesInWithAWayBack) {
   const std::string file = (dir_.path() / "history.jsonl").string();
   std::ofstream(file) << R"({"coffer_history":1,"chain":"bitcoin","network":"regtest"})" << "\n"
                       << R"({"script":"00140707070707070707070707070707070707070707"})" << "\n";
-  const json::value tried = as_json({"wallet", "import-history", "old", file, "--dry-run"});
+  const bj::value tried = as_json({"wallet", "import-history", "old", file, "--dry-run"});
   EXPECT_TRUE(tried.at("dry_run").as_bool());
   EXPECT_EQ(tried.at("addresses").to_number<std::uint64_t>(), 1u);
   const std::string done = text({"wallet", "import-history", "old", file});

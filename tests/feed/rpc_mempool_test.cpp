@@ -12,7 +12,7 @@
 namespace coffer::test {
 namespace {
 
-namespace json = boost::json;
+namespace bj = boost::json;
 using feed::Seen;
 
 class RpcMempool : public testing::Test {
@@ -31,13 +31,13 @@ class RpcMempool : public testing::Test {
   // In place of the bytes: as a string, or as the member "hex" of an object.
   static RpcFault hex(const std::string& text) {
     return [text](RpcReply& reply) {
-      json::object answer = json::parse(reply.body).as_object();
-      json::value& result = answer.at("result");
+      bj::object answer = bj::parse(reply.body).as_object();
+      bj::value& result = answer.at("result");
       if (result.is_object())
         result.as_object()["hex"] = text;
       else
-        result = json::string(text);
-      reply.body = json::serialize(answer);
+        result = bj::string(text);
+      reply.body = bj::serialize(answer);
     };
   }
   // All that a source may be told in place of a transaction, none of which it may pass on.
@@ -144,7 +144,7 @@ TEST_F(RpcMempool, AnAnnouncedTransactionIsAskedForAgain) {
   feed::RpcOptions options;
   options.poll_ms = 10;
   options.mempool_poll_ms = 3'600'000;  // only what was announced is asked for
-  start(options, {.zmq = {json::object{
+  start(options, {.zmq = {bj::object{
                       {"type", "pubsequence"}, {"address", publisher.address()}, {"hwm", 1000}}}});
   ASSERT_TRUE(source_->intersect({}));
   ASSERT_TRUE(publisher.subscribed({"sequence"}));

@@ -47,15 +47,15 @@ class BitcoinNode {
 
   // The result; an object with the member "error" if there is none.
   boost::json::value call(const std::string& method, boost::json::array params = {}) {
-    namespace json = boost::json;
+    namespace bj = boost::json;
     http::ClientOptions options;
     options.timeout = std::chrono::milliseconds(30'000);
     options.headers.push_back({"Authorization", "Basic eDpjb2ZmZXI="});  // x:coffer
-    options.body = json::serialize(json::object{{"method", method}, {"params", params}, {"id", 1}});
+    options.body = bj::serialize(bj::object{{"method", method}, {"params", params}, {"id", 1}});
     auto answer = http::request(http::Method::kPost, url(""), options);
-    if (!answer) return json::object{{"error", answer.error().message}};
-    const json::value doc = json::parse(std::string(answer->content()));
-    return doc.at("error").is_null() ? doc.at("result") : json::object{{"error", doc.at("error")}};
+    if (!answer) return bj::object{{"error", answer.error().message}};
+    const bj::value doc = bj::parse(std::string(answer->content()));
+    return doc.at("error").is_null() ? doc.at("result") : bj::object{{"error", doc.at("error")}};
   }
   std::string text(const std::string& method, boost::json::array params = {}) {
     const boost::json::value answer = call(method, std::move(params));

@@ -13,7 +13,7 @@
 namespace coffer {
 namespace {
 
-namespace json = boost::json;
+namespace bj = boost::json;
 using test::Process;
 
 struct Setup {
@@ -46,10 +46,10 @@ std::vector<std::string> sync_command(const Setup& setup, const std::filesystem:
 std::string fingerprint(const std::filesystem::path& data) {
   const test::Finished status = test::run({"status", "--json", "--data", data.string()});
   EXPECT_EQ(status.exit_code, 0) << status.err;
-  const json::object doc = json::parse(status.out).as_object();
+  const bj::object doc = bj::parse(status.out).as_object();
   std::string out = std::string(doc.at("tip").at("hash").as_string()) + " " +
                     std::string(doc.at("totals").at("digest").as_string());
-  for (const json::value& consumer : doc.at("consumers").as_array())
+  for (const bj::value& consumer : doc.at("consumers").as_array())
     out += " " + std::string(consumer.at("name").as_string()) + ":" +
            std::string(consumer.at("tip").at("hash").as_string());
   return out;
@@ -119,7 +119,7 @@ TEST(Crash, AServerThatIsKilledGoesOnFromItsTip) {
     while (now <= height + 160) {
       const test::Finished status = test::run({"status", "--json", "--data", data.path().string()});
       ASSERT_EQ(status.exit_code, 0) << status.err;
-      const json::value doc = json::parse(status.out);
+      const bj::value doc = bj::parse(status.out);
       now = doc.at("tip").is_null() ? 0 : doc.at("tip").at("number").to_number<std::uint64_t>();
     }
     EXPECT_GT(now, height);

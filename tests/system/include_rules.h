@@ -35,8 +35,8 @@ inline const std::map<std::string, Names> kKernels = {
     {"feed", {"chain", "bus", "json", "http"}},
     {"follow", {"feed", "chainstate", "bus"}},
     {"api", {"http", "json", "config", "chainstate"}},
-    {"cli", {"api", "json", "feed"}},
-    {"app", {"follow", "config", "api", "cli", "utxo_faces", "wallet_faces"}},
+    {"cli", {"json", "config"}},
+    {"node", {"follow", "api", "cli", "sql"}},
 };
 
 // The kernels that an engine states, from "coffer_engine(name DEPS …)".
@@ -72,7 +72,7 @@ inline const std::map<std::string, Names>& may_include() {
       std::string line;
       std::getline(in, line);
       rules[engine] = stated_deps(line);
-      rules[engine + "_faces"] = {engine, "api", "cli", "config"};
+      rules[engine + "_faces"] = {engine, "node"};
     }
     return rules;
   }();

@@ -9,14 +9,14 @@
 #include "base/temp_dir.h"
 #include "base/test_data.h"
 #include "chain/decode.h"
-#include "cli/block_json.h"
 #include "feed/block_file.h"
+#include "node/block_json.h"
 #include "support/unpack.h"
 
 namespace coffer {
 namespace {
 
-namespace json = boost::json;
+namespace bj = boost::json;
 using test::unpack;
 
 Bytes block_bytes(const std::filesystem::path& file, std::size_t size) {
@@ -29,11 +29,11 @@ Bytes block_bytes(const std::filesystem::path& file, std::size_t size) {
 }
 
 // Where `coffer decode` says something else than the oracle.
-std::string difference(const json::value& expected, const chain::Network& network,
+std::string difference(const bj::value& expected, const chain::Network& network,
                        const chain::Block& block) {
   return oracle::first_difference(
       oracle::with_text_amounts(expected),
-      json::parse(cli::block_json(network, block, true).value()));  // decode() has verified it
+      bj::parse(node::block_json(network, block, true).value()));  // decode() has verified it
 }
 
 TEST(Oracle, EverySingleCardanoBlock) {
@@ -41,8 +41,8 @@ TEST(Oracle, EverySingleCardanoBlock) {
   const auto data = shared_data().value();
   const chain::Network network = chain::find_network("cardano", "preprod").value();
   int compared = 0;
-  const json::value rows = json::parse(as_text(read_file(index, 100u << 20).value()));
-  for (const json::value& row : rows.as_array()) {
+  const bj::value rows = bj::parse(as_text(read_file(index, 100u << 20).value()));
+  for (const bj::value& row : rows.as_array()) {
     const std::string file(row.at("file").as_string());
     const auto expected =
         read_file(data / "oracle/cardano" / std::string(row.at("oracle").as_string()), 100u << 20)
@@ -50,7 +50,7 @@ TEST(Oracle, EverySingleCardanoBlock) {
     auto block =
         chain::decode(network, block_bytes(data / file, row.at("size").to_number<std::size_t>()));
     ASSERT_TRUE(block) << file << ": " << block.error().message;
-    ASSERT_EQ(difference(json::parse(as_text(expected)), network, *block), "") << file;
+    ASSERT_EQ(difference(bj::parse(as_text(expected)), network, *block), "") << file;
     ++compared;
   }
   EXPECT_EQ(compared, 66);
@@ -71,7 +71,7 @@ TEST(Oracle, TheRegtestRunOfEveryOutputType) {
       block_hex.pop_back();
     auto block = chain::decode(network, from_hex(block_hex).value());
     ASSERT_TRUE(block) << height << ": " << block.error().message;
-    ASSERT_EQ(difference(json::parse(line), network, *block), "") << "height " << height;
+    ASSERT_EQ(difference(bj::parse(line), network, *block), "") << "height " << height;
   }
   EXPECT_FALSE(std::getline(expected, line));
 }
@@ -81,8 +81,8 @@ TEST(Oracle, SingleBitcoinBlocks) {
   const auto data = shared_data().value();
   const chain::Network network = chain::find_network("bitcoin", "mainnet").value();
   int compared = 0;
-  const json::value rows = json::parse(as_text(read_file(index, 100u << 20).value()));
-  for (const json::value& row : rows.at("blocks").as_array()) {
+  const bj::value rows = bj::parse(as_text(read_file(index, 100u << 20).value()));
+  for (const bj::value& row : rows.at("blocks").as_array()) {
     const std::filesystem::path file = data / std::string(row.at("file").as_string());
     Bytes raw;
     if (file.extension() == ".bz2") {
@@ -104,7 +104,7 @@ TEST(Oracle, SingleBitcoinBlocks) {
     if (full == nullptr || !full->is_string()) continue;
     const std::string expected =
         unpack("zcat", data / "oracle/bitcoin" / std::string(full->as_string()));
-    ASSERT_EQ(difference(json::parse(expected), network, *block), "") << file;
+    ASSERT_EQ(difference(bj::parse(expected), network, *block), "") << file;
     ++compared;
   }
   EXPECT_GT(compared, 3);
@@ -126,7 +126,7 @@ TEST_P(OracleChunk, EveryBlock) {
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     auto block = chain::decode(network, blocks[i]);
     ASSERT_TRUE(block) << "block " << i << ": " << block.error().message;
-    const json::value want = line.empty() ? json::object{{"hash", ""}} : json::parse(line);
+    const bj::value want = line.empty() ? bj::object{{"hash", ""}} : bj::parse(line);
     // Blocks without transactions have no row.
     if (block->txs.empty() && want.at("hash").as_string() != block->hash.hex()) continue;
     ASSERT_EQ(difference(want, network, *block), "") << "block " << i;
@@ -139,19 +139,19 @@ TEST_P(OracleChunk, EveryBlock) {
 INSTANTIATE_TEST_SUITE_P(Preprod, OracleChunk, testing::Values("01285", "01836"));
 
 // One row of the preview oracle, as we see the transaction.
-json::value preview_row(const chain::Block& block, const chain::Tx& tx) {
+bj::value preview_row(const chain::Block& block, const chain::Tx& tx) {
   auto inputs = [](std::span<const chain::Input> list) {
-    json::array out;
+    bj::array out;
     for (const chain::Input& input : list)
       out.emplace_back(fmt::format("{}#{}", to_hex({input.tx, 32}), input.index));
     return out;
   };
   auto output = [&](const chain::Output& o) {
-    return json::array{to_hex(o.address), o.coin.value, block.assets_of(o).size()};
+    return bj::array{to_hex(o.address), o.coin.value, block.assets_of(o).size()};
   };
-  json::array outputs;
+  bj::array outputs;
   for (const chain::Output& o : block.outputs_of(tx)) outputs.emplace_back(output(o));
-  json::object row = {{"b", block.number.value},
+  bj::object row = {{"b", block.number.value},
                       {"tx", tx.id.hex()},
                       {"valid", tx.valid},
                       {"in", inputs(block.inputs_of(tx))},
@@ -160,10 +160,10 @@ json::value preview_row(const chain::Block& block, const chain::Tx& tx) {
                       {"out", outputs},
                       {"fee", tx.fee.value}};
   row["colret"] = tx.collateral_return == chain::kNone
-                      ? json::value()
-                      : json::value(output(block.outputs[tx.collateral_return]));
-  row["tot_col"] = tx.has_total_collateral ? json::value(tx.total_collateral.value) : json::value();
-  return json::parse(json::serialize(row));  // numbers as a parser makes them
+                      ? bj::value()
+                      : bj::value(output(block.outputs[tx.collateral_return]));
+  row["tot_col"] = tx.has_total_collateral ? bj::value(tx.total_collateral.value) : bj::value();
+  return bj::parse(bj::serialize(row));  // numbers as a parser makes them
 }
 
 TEST(Oracle, EveryTransactionOfPreview) {
@@ -189,7 +189,7 @@ TEST(Oracle, EveryTransactionOfPreview) {
       ASSERT_EQ(block->number.value, blocks++);
       for (const chain::Tx& tx : block->txs) {
         ASSERT_TRUE(std::getline(expected, line));
-        ASSERT_EQ(oracle::first_difference(json::parse(line), preview_row(*block, tx)), "")
+        ASSERT_EQ(oracle::first_difference(bj::parse(line), preview_row(*block, tx)), "")
             << "block " << block->number.value << " " << tx.id.hex();
       }
     }
@@ -216,7 +216,7 @@ TEST(Oracle, TheFirstBlocksOfMainnet) {
   std::string line;
   int compared = 0;
   for (; std::getline(expected, line); ++compared) {
-    const json::value want = json::parse(line);
+    const bj::value want = bj::parse(line);
     const auto found = by_hash.find(std::string(want.at("hash").as_string()));
     ASSERT_NE(found, by_hash.end()) << "height " << compared;
     const chain::Block block = chain::decode(network, found->second).value();

@@ -14,20 +14,20 @@
 namespace coffer {
 namespace {
 
-namespace json = boost::json;
+namespace bj = boost::json;
 
 // A WebDriver session; ended with its owner.
 class Browser {
  public:
   Browser(int port, const std::string& profile)
       : base_("http://127.0.0.1:" + std::to_string(port)) {
-    json::array arguments;
+    bj::array arguments;
     for (const char* flag :
          {"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
           "--disable-background-networking", "--disable-component-update", "--disable-sync"})
       arguments.emplace_back(flag);
     arguments.emplace_back("--user-data-dir=" + profile);
-    const json::object capabilities = {
+    const bj::object capabilities = {
         {"capabilities", {{"alwaysMatch", {{"goog:chromeOptions", {{"args", arguments}}}}}}}};
     session_ = base_ + "/session/" +
                std::string(call(http::Method::kPost, base_ + "/session", capabilities)
@@ -43,13 +43,13 @@ class Browser {
     call(http::Method::kPost, session_ + "/window/rect", {{"width", width}, {"height", height}});
   }
   // The value of a JavaScript expression.
-  json::value evaluate(const std::string& expression) {
+  bj::value evaluate(const std::string& expression) {
     return call(http::Method::kPost, session_ + "/execute/sync",
-                {{"script", "return " + expression}, {"args", json::array{}}});
+                {{"script", "return " + expression}, {"args", bj::array{}}});
   }
   bool wait_until(const std::string& expression, int timeout_ms = 20'000) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
-    while (!(evaluate("!!(" + expression + ")") == json::value(true))) {
+    while (!(evaluate("!!(" + expression + ")") == bj::value(true))) {
       if (std::chrono::steady_clock::now() > end) return false;
       std::this_thread::sleep_for(std::chrono::milliseconds(50));  // the page is polled
     }
@@ -57,7 +57,7 @@ class Browser {
   }
   // A PNG file, for people to look at.
   void screenshot(const std::string& file) {
-    const json::value encoded = call(http::Method::kGet, session_ + "/screenshot", {});
+    const bj::value encoded = call(http::Method::kGet, session_ + "/screenshot", {});
     std::ofstream(file + ".base64") << std::string(encoded.as_string());
     ASSERT_EQ(
         ::system(("base64 -d '" + file + ".base64' > '" + file + "' && rm '" + file + ".base64'")
@@ -66,15 +66,15 @@ class Browser {
   }
 
  private:
-  static json::value call(http::Method method, const std::string& url, const json::object& body) {
+  static bj::value call(http::Method method, const std::string& url, const bj::object& body) {
     http::ClientOptions options;
     options.timeout = std::chrono::milliseconds(60'000);
-    if (method == http::Method::kPost) options.body = json::serialize(body);
+    if (method == http::Method::kPost) options.body = bj::serialize(body);
     options.headers.push_back({"Content-Type", "application/json"});
     auto answer = http::request(method, url, options);
     if (!answer) throw std::runtime_error(answer.error().message);
-    json::value doc = json::parse(std::string(answer->content()));
-    if (answer->status != 200) throw std::runtime_error(json::serialize(doc));
+    bj::value doc = bj::parse(std::string(answer->content()));
+    if (answer->status != 200) throw std::runtime_error(bj::serialize(doc));
     return doc.at("value");
   }
   const std::string base_;
@@ -100,7 +100,7 @@ TEST_F(Page, ShowsTheChainAndSurvivesARestart) {
     GTEST_SKIP() << "chromedriver is not installed";
   }
   auto server = serve("127.0.0.1:0");
-  const std::string url(json::parse(server->out()).at("url").as_string());
+  const std::string url(bj::parse(server->out()).at("url").as_string());
   const int port = test::free_port();
   test::Process driver({"/usr/bin/chromedriver", "--port=" + std::to_string(port)});
   ASSERT_TRUE(driver.wait_for_output("successfully")) << driver.out() << driver.err();
@@ -124,7 +124,7 @@ TEST_F(Page, ShowsTheChainAndSurvivesARestart) {
     for (const char* wrong : {"NaN", "undefined", "[object", "null"})
       EXPECT_EQ(text.find(wrong), std::string::npos) << wrong;
     EXPECT_EQ(browser.evaluate("document.documentElement.scrollWidth <= window.innerWidth"),
-              json::value(true))
+              bj::value(true))
         << "scrolls sideways at " << width;
     if (const char* shots = ::getenv("COFFER_TEST_SCREENSHOTS"))
       browser.screenshot(std::string(shots) + "/" + name + ".png");

@@ -12,19 +12,19 @@
 namespace coffer {
 namespace {
 
-namespace json = boost::json;
+namespace bj = boost::json;
 
-json::value rpc(int port, const std::string& method, json::array params) {
+bj::value rpc(int port, const std::string& method, bj::array params) {
   http::ClientOptions options;
   options.timeout = std::chrono::milliseconds(30'000);
   options.headers.push_back({"Authorization", "Basic eDpjb2ZmZXI="});  // x:coffer
   options.headers.push_back({"Content-Type", "application/json"});
-  options.body = json::serialize(json::object{{"method", method}, {"params", params}, {"id", 1}});
+  options.body = bj::serialize(bj::object{{"method", method}, {"params", params}, {"id", 1}});
   auto answer =
       http::request(http::Method::kPost, "http://127.0.0.1:" + std::to_string(port) + "/", options);
-  if (!answer) return json::object{{"error", answer.error().message}};
-  const json::value doc = json::parse(std::string(answer->content()));
-  return doc.at("error").is_null() ? doc.at("result") : json::object{{"error", doc.at("error")}};
+  if (!answer) return bj::object{{"error", answer.error().message}};
+  const bj::value doc = bj::parse(std::string(answer->content()));
+  return doc.at("error").is_null() ? doc.at("result") : bj::object{{"error", doc.at("error")}};
 }
 
 TEST(Peer, ABitcoinNodeAcceptsASimulatedChain) {
@@ -48,11 +48,11 @@ TEST(Peer, ABitcoinNodeAcceptsASimulatedChain) {
   std::string line;
   std::getline(blocks, line);  // the node has its genesis block
   for (int height = 1; std::getline(blocks, line); ++height) {
-    const json::value answer = rpc(port, "submitblock", {line});
-    ASSERT_TRUE(answer.is_null()) << "block " << height << ": " << json::serialize(answer);
+    const bj::value answer = rpc(port, "submitblock", {line});
+    ASSERT_TRUE(answer.is_null()) << "block " << height << ": " << bj::serialize(answer);
   }
   EXPECT_EQ(rpc(port, "getblockcount", {}).to_number<int>(), 300);
-  EXPECT_EQ(rpc(port, "getbestblockhash", {}), json::parse(written.out).at("tip"));
+  EXPECT_EQ(rpc(port, "getbestblockhash", {}), bj::parse(written.out).at("tip"));
 }
 
 }  // namespace

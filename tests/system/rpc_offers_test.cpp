@@ -16,7 +16,7 @@
 namespace coffer::feed {
 namespace {
 
-namespace json = boost::json;
+namespace bj = boost::json;
 
 const chain::Network kMainnet = chain::find_network("bitcoin", "mainnet").value();
 constexpr std::size_t kWorkers = 4;
@@ -56,7 +56,7 @@ class RecordedNode {
     mempool_ = {{test::printed(tx->id), to_hex(tx->wire)}};
   }
   void set_tip(std::size_t height) { tip_ = height; }
-  void offer(json::array zmq) { zmq_ = std::move(zmq); }
+  void offer(bj::array zmq) { zmq_ = std::move(zmq); }
   const Hash256& hash_at(std::size_t height) const { return hashes_[height]; }
 
  private:
@@ -65,14 +65,14 @@ class RecordedNode {
     ++asked_[what];
   }
 
-  static http::Response answered(json::value result) {
-    return http::json_response(json::serialize(
-        json::object{{"result", std::move(result)}, {"error", nullptr}, {"id", 1}}));
+  static http::Response answered(bj::value result) {
+    return http::json_response(bj::serialize(
+        bj::object{{"result", std::move(result)}, {"error", nullptr}, {"id", 1}}));
   }
   static http::Response refused(int code, const char* words) {
-    const json::object error{{"code", code}, {"message", words}};
+    const bj::object error{{"code", code}, {"message", words}};
     return http::json_response(
-        json::serialize(json::object{{"result", nullptr}, {"error", error}, {"id", 1}}), 500);
+        bj::serialize(bj::object{{"result", nullptr}, {"error", error}, {"id", 1}}), 500);
   }
 
   http::Response by_rpc(const http::Request& request) {
@@ -81,30 +81,30 @@ class RecordedNode {
       if (request.header("Authorization").value_or("") != authorization_)
         return http::text_response("", 401);
     }
-    const json::value question = json::parse(request.body);
+    const bj::value question = bj::parse(request.body);
     const std::string method(question.at("method").as_string());
-    const json::array& params = question.at("params").as_array();
+    const bj::array& params = question.at("params").as_array();
     count(method);
     if (method == "getblockchaininfo")
       return answered({{"blocks", tip_.load()}, {"bestblockhash", printed(hashes_[tip_])}});
     if (method == "getblockhash") {
       const auto height = params.at(0).to_number<std::size_t>();
       return height > tip_ ? refused(-8, "Block height out of range")
-                           : answered(json::string(printed(hashes_[height])));
+                           : answered(bj::string(printed(hashes_[height])));
     }
     if (method == "getblock") {
       const auto found = heights_.find(std::string(params.at(0).as_string()));
       return found == heights_.end() ? refused(-5, "Block not found")
-                                     : answered(json::string(to_hex(blocks_[found->second])));
+                                     : answered(bj::string(to_hex(blocks_[found->second])));
     }
     if (method == "getrawmempool" || method == "getrawtransaction") {
       std::lock_guard lock(mutex_);
-      json::array ids;
-      for (const auto& [id, hex] : mempool_) ids.push_back(json::string(id));
+      bj::array ids;
+      for (const auto& [id, hex] : mempool_) ids.push_back(bj::string(id));
       if (method == "getrawmempool") return answered(ids);
       const auto found = mempool_.find(std::string(params.at(0).as_string()));
       if (found == mempool_.end()) return refused(-5, "No such mempool transaction");
-      if (!params.at(1).as_bool()) return answered(json::string(found->second));
+      if (!params.at(1).as_bool()) return answered(bj::string(found->second));
       return answered({{"txid", found->first}, {"hex", found->second}});
     }
     if (method == "getzmqnotifications")  // as with -rpcwhitelist, if nothing was offered
@@ -141,7 +141,7 @@ class RecordedNode {
   std::vector<Hash256> hashes_;
   std::map<std::string, std::size_t> heights_;
   std::atomic<std::size_t> tip_;
-  json::array zmq_;   // set before anybody asks
+  bj::array zmq_;   // set before anybody asks
   std::mutex mutex_;  // guards asked_, mempool_ and authorization_
   std::map<std::string, std::size_t> asked_;
   std::map<std::string, std::string> mempool_;
@@ -168,7 +168,7 @@ class RpcOffers : public testing::Test {
   }
   std::filesystem::path cookie() const { return dir_.path() / ".cookie"; }
 
-  void connect(Rest rest, std::size_t tip = 599, json::array zmq = {}, int poll_ms = 10) {
+  void connect(Rest rest, std::size_t tip = 599, bj::array zmq = {}, int poll_ms = 10) {
     node_.emplace(blocks_, rest);
     node_->set_tip(tip);
     node_->offer(std::move(zmq));
@@ -232,12 +232,12 @@ TEST_F(RpcOffers, TheNodeTellsWhereItPublishes) {
     taken_ = 0;
     ZmqPublisher publisher;
     const std::string port = publisher.address().substr(publisher.address().rfind(':'));
-    json::array offers = {json::object{{"type", "pubrawtx"}, {"address", "tcp://127.0.0.1:1"}},
-                          json::object{{"type", "pubsequence"}, {"address", "ipc:///nowhere"}},
-                          json::object{{"type", 7}}, "nonsense"};
-    offers.push_back(json::object{{"type", "pubhashblock"}, {"address", "tcp://0.0.0.0" + port}});
+    bj::array offers = {bj::object{{"type", "pubrawtx"}, {"address", "tcp://127.0.0.1:1"}},
+                          bj::object{{"type", "pubsequence"}, {"address", "ipc:///nowhere"}},
+                          bj::object{{"type", 7}}, "nonsense"};
+    offers.push_back(bj::object{{"type", "pubhashblock"}, {"address", "tcp://0.0.0.0" + port}});
     if (topic == "sequence")
-      offers.push_back(json::object{{"type", "pubsequence"}, {"address", "tcp://*" + port}});
+      offers.push_back(bj::object{{"type", "pubsequence"}, {"address", "tcp://*" + port}});
     ASSERT_NO_FATAL_FAILURE(connect(Rest::kGood, 500, offers, kNever));
     ASSERT_NO_FATAL_FAILURE(take_until(500));
     ASSERT_TRUE(publisher.subscribed({topic}));
@@ -261,9 +261,9 @@ TEST_F(RpcOffers, AReplacedTransactionIsDroppedAndItsReplacementSeen) {
     SCOPED_TRACE(told);
     taken_ = 0;
     ZmqPublisher publisher;
-    json::array offers;
+    bj::array offers;
     if (told)
-      offers.push_back(json::object{{"type", "pubsequence"}, {"address", publisher.address()}});
+      offers.push_back(bj::object{{"type", "pubsequence"}, {"address", publisher.address()}});
     ASSERT_NO_FATAL_FAILURE(connect(Rest::kGood, 9, offers, told ? kNever : 10));
     ASSERT_NO_FATAL_FAILURE(take_until(9));
     std::uint32_t counter = 0;

@@ -16,7 +16,7 @@
 namespace coffer {
 namespace {
 
-namespace json = boost::json;
+namespace bj = boost::json;
 namespace fs = std::filesystem;
 using test::Finished;
 using test::Process;

@@ -16,7 +16,7 @@
 namespace coffer::utxo {
 namespace {
 
-namespace json = boost::json;
+namespace bj = boost::json;
 namespace fs = std::filesystem;
 
 class EraRun {
@@ -90,8 +90,8 @@ TEST_P(UtxoEras, EverySingleCardanoBlock) {
   COFFER_REQUIRE_DATA_OR_SKIP(index, "oracle/cardano/INDEX.json");
   const fs::path data = shared_data().value();
   const auto network = chain::find_network("cardano", "mainnet").value();
-  const json::value rows = json::parse(as_text(read_file(index, 100u << 20).value()));
-  for (const json::value& row : rows.as_array()) {
+  const bj::value rows = bj::parse(as_text(read_file(index, 100u << 20).value()));
+  for (const bj::value& row : rows.as_array()) {
     const std::string file(row.at("file").as_string());
     SCOPED_TRACE(file);
     Bytes raw = read_file(data / file, 100u << 20).value();

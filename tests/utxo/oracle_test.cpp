@@ -26,7 +26,7 @@ void PrintTo(const Digest& d, std::ostream* out) {
 
 namespace {
 
-namespace json = boost::json;
+namespace bj = boost::json;
 namespace fs = std::filesystem;
 
 struct Mode {
@@ -219,14 +219,14 @@ Preview load_preview(const fs::path& archive) {
   }
   std::istringstream lines(test::unpack("zcat", data / "oracle/preview/preview-blocks.jsonl.gz"));
   for (std::string line; std::getline(lines, line);) {
-    const json::value row = json::parse(line);
+    const bj::value row = bj::parse(line);
     chain.expected[row.at(0).to_number<std::uint64_t>()] =
         parse_digest(row.at(5).to_number<std::uint64_t>(), row.at(6).to_number<std::uint64_t>(),
                      std::string_view(row.at(7).as_string()));
   }
-  const json::value summary = json::parse(
+  const bj::value summary = bj::parse(
       as_text(read_file(data / "oracle/preview/preview-summary.json", 10u << 20).value()));
-  for (const json::value& at : summary.at("snapshots").as_array())
+  for (const bj::value& at : summary.at("snapshots").as_array())
     preview.scans.insert(at.at("block_number").to_number<std::uint64_t>());
   // Before the first transaction stand the outputs of the genesis files.
   Replay fresh(chain, {});
@@ -259,7 +259,7 @@ OracleChain load_bitcoin(const char* network, const std::string& oracle,
   }
   std::istringstream lines(test::unpack("zcat", shared_data().value() / "oracle/bitcoin" / oracle));
   for (std::string line; std::getline(lines, line);) {
-    const json::value row = json::parse(line);
+    const bj::value row = bj::parse(line);
     const auto found = by_hash.find(std::string(row.at("hash").as_string()));
     if (found == by_hash.end()) {
       ADD_FAILURE() << "no block " << row.at("hash");

@@ -4,7 +4,7 @@
 
 #include "cli/table.h"
 
-namespace coffer::cli {
+namespace coffer::utxo {
 namespace {
 
 std::string field_line(std::string_view name, const std::string& value) {
@@ -17,14 +17,15 @@ std::string asset_text(ByteView policy, ByteView name, const std::string& quanti
 
 std::string block_text(chain::Family family, const bus::Position& at, BlockNumber number) {
   if (at.at_origin) return "none yet";
-  return fmt::format("{} {}", with_thousands(number.value), chain::display(family, at.point.hash));
+  return fmt::format("{} {}", cli::with_thousands(number.value),
+                     chain::display(family, at.point.hash));
 }
 
 // Bitcoin's blocks have heights only; Cardano's stand in slots.
 std::string place_text(chain::Family family, BlockNumber number, Slot slot) {
-  const std::string block = fmt::format("in block {}", with_thousands(number.value));
+  const std::string block = fmt::format("in block {}", cli::with_thousands(number.value));
   if (family == chain::Family::kBitcoin) return block;
-  return fmt::format("{}, slot {}", block, with_thousands(slot.value));
+  return fmt::format("{}, slot {}", block, cli::with_thousands(slot.value));
 }
 
 }  // namespace
@@ -37,8 +38,8 @@ std::string render_utxo(const chain::Network& network, const utxo::Found& found)
   const chain::Family family = network.family;
   const utxo::UtxoRecord& record = found.utxo.record;
   std::string out = field_line("output", outpoint_text(family, found.utxo.outpoint));
-  out += field_line("owner", api::owner_text(network, record.address));
-  out += field_line("value", fmt::format("{} {}", record.coin.value, api::coin_unit(family)));
+  out += field_line("owner", owner_text(network, record.address));
+  out += field_line("value", fmt::format("{} {}", record.coin.value, coin_unit(family)));
   for (const chain::Asset& asset : record.assets)
     out += field_line(
         "", asset_text({asset.policy, Hash224::kSize}, asset.name, std::to_string(asset.quantity)));
@@ -58,15 +59,15 @@ std::string render_utxo(const chain::Network& network, const utxo::Found& found)
 }
 
 std::string render_page(const chain::Network& network, const utxo::Page& page) {
-  Table table({{"output"},
-               {std::string(api::coin_unit(network.family)), Align::kRight},
-               {"assets", Align::kRight},
-               {"block", Align::kRight}});
+  cli::Table table({{"output"},
+                    {std::string(coin_unit(network.family)), cli::Align::kRight},
+                    {"assets", cli::Align::kRight},
+                    {"block", cli::Align::kRight}});
   for (const utxo::Utxo& utxo : page.utxos)
     table.add_row({outpoint_text(network.family, utxo.outpoint),
-                   with_thousands(utxo.record.coin.value),
+                   cli::with_thousands(utxo.record.coin.value),
                    utxo.record.assets.empty() ? "" : std::to_string(utxo.record.assets.size()),
-                   with_thousands(utxo.record.number.value)});
+                   cli::with_thousands(utxo.record.number.value)});
   std::string out = page.utxos.empty() ? "no unspent outputs\n" : table.render();
   if (!page.cursor.empty()) out += fmt::format("more with --cursor {}\n", page.cursor);
   return out;
@@ -74,25 +75,24 @@ std::string render_page(const chain::Network& network, const utxo::Page& page) {
 
 std::string render_balance(const chain::Network& network, ByteView address,
                            const utxo::Balance& balance) {
-  std::string out = field_line("address", api::owner_text(network, address));
-  out += field_line(
-      "balance", fmt::format("{} {}", api::decimal(balance.coin), api::coin_unit(network.family)));
+  std::string out = field_line("address", owner_text(network, address));
+  out +=
+      field_line("balance", fmt::format("{} {}", decimal(balance.coin), coin_unit(network.family)));
   for (const auto& [asset, quantity] : balance.assets)
-    out += field_line("", asset_text(asset.first.view(), asset.second, api::decimal(quantity)));
-  out += field_line("outputs", with_thousands(balance.utxos));
+    out += field_line("", asset_text(asset.first.view(), asset.second, decimal(quantity)));
+  out += field_line("outputs", cli::with_thousands(balance.utxos));
   return out + field_line("block", block_text(network.family, balance.at, balance.number));
 }
 
 std::string render_utxo_stats(const chain::Network& network, const utxo::Stats& stats) {
   std::string out = field_line("block", block_text(network.family, stats.at, stats.number));
   out += field_line("store", std::string(utxo::to_string(stats.store)));
-  out += field_line("unspent", with_thousands(stats.unspent));
-  out += field_line("value",
-                    fmt::format("{} {}", api::decimal(stats.coin), api::coin_unit(network.family)));
+  out += field_line("unspent", cli::with_thousands(stats.unspent));
+  out += field_line("value", fmt::format("{} {}", decimal(stats.coin), coin_unit(network.family)));
   if (stats.store == utxo::StoreType::kMmr)
-    out += field_line("leaves", with_thousands(stats.leaves));
-  return out +
-         field_line("can undo", fmt::format("{} blocks", with_thousands(stats.rollback_blocks)));
+    out += field_line("leaves", cli::with_thousands(stats.leaves));
+  return out + field_line("can undo",
+                          fmt::format("{} blocks", cli::with_thousands(stats.rollback_blocks)));
 }
 
-}  // namespace coffer::cli
+}  // namespace coffer::utxo

@@ -6,7 +6,7 @@
 #include "utxo/json/output.h"
 #include "utxo/store.h"
 
-namespace coffer::cli {
+namespace coffer::utxo {
 
 // All are thread-safe; every line ends with a newline.
 std::string render_utxo(const chain::Network& network, const utxo::Found& found);
@@ -18,4 +18,4 @@ std::string render_utxo_stats(const chain::Network& network, const utxo::Stats& 
 // "TX#INDEX", as its chain prints the hash.
 std::string outpoint_text(chain::Family family, const chain::Outpoint& outpoint);
 
-}  // namespace coffer::cli
+}  // namespace coffer::utxo

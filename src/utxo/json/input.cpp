@@ -3,7 +3,7 @@
 #include "api/input.h"
 #include "crypto/bech32.h"
 
-namespace coffer::api {
+namespace coffer::utxo {
 namespace {
 
 using chain::Family;
@@ -18,7 +18,7 @@ Result<Hash224> parse_credential(const chain::Network& network, std::string_view
   if (network.family == Family::kBitcoin)
     return fail(Code::kInvalidInput, "credential: bitcoin has none; ask by address");
   Bytes raw;
-  if (is_hex(text)) {
+  if (api::is_hex(text)) {
     raw = TRY_IN("credential", from_hex(text));
   } else {
     const auto decoded = crypto::bech32_decode(text, crypto::kMaxBech32Cardano);
@@ -41,7 +41,7 @@ Result<utxo::AssetFilter> parse_asset(std::string_view text) {
   std::string digits(text);
   if (digits.size() > kPolicyDigits && digits[kPolicyDigits] == '.') digits.erase(kPolicyDigits, 1);
   const bool bare_dot = text.ends_with('.');
-  if (digits.size() < kPolicyDigits || !is_hex(digits) || bare_dot ||
+  if (digits.size() < kPolicyDigits || !api::is_hex(digits) || bare_dot ||
       digits.size() > kPolicyDigits + 2 * kMaxAssetName)
     return fail(Code::kInvalidInput,
                 "asset: expected the policy (56 hex digits), then the asset's name in hex, if any");
@@ -58,9 +58,9 @@ Result<utxo::PageRequest> parse_page_request(const http::Fields& query) {
   constexpr std::uint64_t kMaxCount = 100;
   utxo::PageRequest request;
   if (const auto text = http::find(query, "page"))
-    request.page = TRY_IN("page", parse_whole(*text, 1, kMaxPage));
+    request.page = TRY_IN("page", api::parse_whole(*text, 1, kMaxPage));
   if (const auto text = http::find(query, "count"))
-    request.count = TRY_IN("count", parse_whole(*text, 1, kMaxCount));
+    request.count = TRY_IN("count", api::parse_whole(*text, 1, kMaxCount));
   if (const auto text = http::find(query, "order")) {
     if (*text != "asc" && *text != "desc")
       return fail(Code::kInvalidInput, "order: expected asc or desc");
@@ -69,13 +69,13 @@ Result<utxo::PageRequest> parse_page_request(const http::Fields& query) {
   if (const auto text = http::find(query, "cursor")) request.cursor = *text;
   if (const auto text = http::find(query, "asset")) request.asset = TRY(parse_asset(*text));
   if (const auto text = http::find(query, "from_slot"))
-    request.from_slot = Slot(TRY_IN("from_slot", parse_whole(*text, 0, kMaxSlot)));
+    request.from_slot = Slot(TRY_IN("from_slot", api::parse_whole(*text, 0, kMaxSlot)));
   if (const auto text = http::find(query, "to_slot"))
-    request.to_slot = Slot(TRY_IN("to_slot", parse_whole(*text, 0, kMaxSlot)));
+    request.to_slot = Slot(TRY_IN("to_slot", api::parse_whole(*text, 0, kMaxSlot)));
   if (request.from_slot && request.to_slot && *request.from_slot > *request.to_slot)
     return fail(Code::kInvalidInput, "from_slot: {} is after to_slot {}", request.from_slot->value,
                 request.to_slot->value);
   return request;
 }
 
-}  // namespace coffer::api
+}  // namespace coffer::utxo

@@ -6,7 +6,7 @@
 #include "http/message.h"
 #include "utxo/state.h"
 
-namespace coffer::api {
+namespace coffer::utxo {
 
 // All are thread-safe. Errors: kInvalidInput.
 
@@ -22,4 +22,4 @@ Result<utxo::AssetFilter> parse_asset(std::string_view text);
 // parameter.
 Result<utxo::PageRequest> parse_page_request(const http::Fields& query);
 
-}  // namespace coffer::api
+}  // namespace coffer::utxo

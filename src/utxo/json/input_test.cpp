@@ -6,7 +6,7 @@
 #include "chain/address.h"
 #include "crypto/bech32.h"
 
-namespace coffer::api {
+namespace coffer::utxo {
 namespace {
 
 const chain::Network& bitcoin() {
@@ -28,24 +28,26 @@ std::string error_of(const Result<T>& result) {
 
 TEST(UtxoInput, AddressesInEveryForm) {
   const std::string script = "76a91462e907b15cbf27d5425399ebf6f0fb50ebb88f1888ac";
-  EXPECT_EQ(to_hex(parse_owner(bitcoin(), "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa").value()), script);
-  EXPECT_EQ(to_hex(parse_owner(bitcoin(), script).value()), script);
-  EXPECT_TRUE(parse_owner(bitcoin(), "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"));
+  EXPECT_EQ(to_hex(api::parse_owner(bitcoin(), "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa").value()),
+            script);
+  EXPECT_EQ(to_hex(api::parse_owner(bitcoin(), script).value()), script);
+  EXPECT_TRUE(api::parse_owner(bitcoin(), "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"));
   // An enterprise address with the script's or key's hash of zeros, in both forms.
   const std::string raw = "61" + std::string(56, '0');
   const std::string text = *chain::address_text(cardano(), from_hex(raw).value());
-  EXPECT_EQ(to_hex(parse_owner(cardano(), text).value()), raw);
-  EXPECT_EQ(to_hex(parse_owner(cardano(), raw).value()), raw);
+  EXPECT_EQ(to_hex(api::parse_owner(cardano(), text).value()), raw);
+  EXPECT_EQ(to_hex(api::parse_owner(cardano(), raw).value()), raw);
   for (const char* bad : {"", "x", "abc", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNb",
                           "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx"})
-    EXPECT_TRUE(error_of(parse_owner(bitcoin(), bad)).starts_with("address: ")) << bad;
-  EXPECT_TRUE(error_of(parse_owner(bitcoin(), std::string(3'001, '1'))).starts_with("address: "));
+    EXPECT_TRUE(error_of(api::parse_owner(bitcoin(), bad)).starts_with("address: ")) << bad;
+  EXPECT_TRUE(
+      error_of(api::parse_owner(bitcoin(), std::string(3'001, '1'))).starts_with("address: "));
 }
 
 TEST(UtxoInput, AStakeAddressHoldsNoOutputs) {
   const Bytes stake = chain::stake_address(cardano(), {});
   for (const std::string& text : {*chain::address_text(cardano(), stake), to_hex(stake)})
-    EXPECT_NE(error_of(parse_owner(cardano(), text)).find("stake"), std::string::npos);
+    EXPECT_NE(error_of(api::parse_owner(cardano(), text)).find("stake"), std::string::npos);
 }
 
 TEST(UtxoInput, Credentials) {
@@ -68,18 +70,18 @@ TEST(UtxoInput, Credentials) {
 
 TEST(UtxoInput, Outpoints) {
   const std::string tx = "00" + std::string(60, '1') + "ff";
-  EXPECT_EQ(parse_outpoint(cardano(), tx + "#65535").value().tx.hex(), tx);
+  EXPECT_EQ(api::parse_outpoint(cardano(), tx + "#65535").value().tx.hex(), tx);
   // Bitcoin prints its hashes back to front.
-  const auto outpoint = parse_outpoint(bitcoin(), tx + ":4294967295").value();
+  const auto outpoint = api::parse_outpoint(bitcoin(), tx + ":4294967295").value();
   EXPECT_EQ(chain::display(chain::Family::kBitcoin, outpoint.tx), tx);
   EXPECT_EQ(outpoint.tx[0], 0xff);
   EXPECT_EQ(outpoint.index, 4294967295u);
   for (const char* index : {"", "x", "-1", "+1", "1 ", "0x1", "65536", "18446744073709551616"})
-    EXPECT_NE(error_of(parse_outpoint(cardano(), tx, index)).find("output index"),
+    EXPECT_NE(error_of(api::parse_outpoint(cardano(), tx, index)).find("output index"),
               std::string::npos)
         << index;
   for (const std::string& bad : {tx, tx.substr(1) + "#0", "0x" + tx + "#0", std::string("#")})
-    EXPECT_NE(error_of(parse_outpoint(cardano(), bad)), "no error") << bad;
+    EXPECT_NE(error_of(api::parse_outpoint(cardano(), bad)), "no error") << bad;
 }
 
 TEST(UtxoInput, Assets) {
@@ -114,4 +116,4 @@ TEST(UtxoInput, Pages) {
 }
 
 }  // namespace
-}  // namespace coffer::api
+}  // namespace coffer::utxo

@@ -3,7 +3,7 @@
 #include "chain/address.h"
 #include "json/writer.h"
 
-namespace coffer::api {
+namespace coffer::utxo {
 namespace {
 
 using chain::Family;
@@ -249,4 +249,4 @@ std::string root_json(const Network& network, const utxo::Root& root) {
   return out.take();
 }
 
-}  // namespace coffer::api
+}  // namespace coffer::utxo

@@ -14,7 +14,7 @@ namespace coffer::json {
 class Writer;
 }
 
-namespace coffer::api {
+namespace coffer::utxo {
 
 // All are thread-safe, and linear in what they write.
 
@@ -42,6 +42,6 @@ std::string decimal(U128 value);
 
 // Their JSON Schemas, for /openapi.json: Utxo, SpentUtxo, UtxoPage, Balance, BlockDelta, MmrRoot.
 // The fields of one family are described; those of the other are told apart.
-void add_utxo_schemas(RouteTable& table, chain::Family family);
+void add_utxo_schemas(api::RouteTable& table, chain::Family family);
 
-}  // namespace coffer::api
+}  // namespace coffer::utxo

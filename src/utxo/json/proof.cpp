@@ -5,7 +5,7 @@
 #include "json/writer.h"
 #include "utxo/keys.h"
 
-namespace coffer::api {
+namespace coffer::utxo {
 namespace {
 
 constexpr std::size_t kMaxPath = 128;  // hashes; no range of 2^62 leaves needs more
@@ -102,7 +102,7 @@ std::string proof_json(chain::Family family, const mmr::UnspentProof& proof) {
   return out.take();
 }
 
-void add_proof_schema(RouteTable& table) {
+void add_proof_schema(api::RouteTable& table) {
   table.add_schema(
       "UnspentProof",
       R"({"type":"object","description":"Checked off line, see docs/formats/mmr.md","required":)"
@@ -147,4 +147,4 @@ Result<> check_proof(const mmr::UnspentProof& proof, const Hash256& root) {
   return {};
 }
 
-}  // namespace coffer::api
+}  // namespace coffer::utxo

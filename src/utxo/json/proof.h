@@ -10,11 +10,11 @@
 #include "mmr/check.h"
 #include "utxo/record.h"
 
-namespace coffer::api {
+namespace coffer::utxo {
 
 // Thread-safe all.
 std::string proof_json(chain::Family family, const mmr::UnspentProof& proof);
-void add_proof_schema(RouteTable& table);
+void add_proof_schema(api::RouteTable& table);
 
 struct ReadProof {
   mmr::UnspentProof proof;
@@ -28,4 +28,4 @@ Result<ReadProof> parse_proof(std::string_view json);
 // That the proof holds under the root. Errors: kInvalidInput saying why it does not.
 Result<> check_proof(const mmr::UnspentProof& proof, const Hash256& root);
 
-}  // namespace coffer::api
+}  // namespace coffer::utxo

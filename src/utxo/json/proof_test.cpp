@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "crypto/blake2b.h"
 
-namespace coffer::api {
+namespace coffer::utxo {
 namespace {
 
 namespace json = boost::json;
@@ -113,4 +113,4 @@ INSTANTIATE_TEST_SUITE_P(Families, Proofs,
                          });
 
 }  // namespace
-}  // namespace coffer::api
+}  // namespace coffer::utxo

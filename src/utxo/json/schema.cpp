@@ -2,7 +2,7 @@
 #include "json/schema.h"
 #include "utxo/json/output.h"
 
-namespace coffer::api {
+namespace coffer::utxo {
 namespace {
 
 using namespace json::schema;
@@ -42,7 +42,7 @@ Properties spent_properties() {
           {"spent_epoch", kWholeOrNull}};
 }
 
-void add_delta_schemas(RouteTable& table) {
+void add_delta_schemas(api::RouteTable& table) {
   table.add_schema("Outpoint", answer({{"tx_hash", kHash}, {"output_index", kWhole}}));
   table.add_schema(
       "TxFlag",
@@ -70,7 +70,7 @@ void add_delta_schemas(RouteTable& table) {
 
 }  // namespace
 
-void add_utxo_schemas(RouteTable& table, chain::Family family) {
+void add_utxo_schemas(api::RouteTable& table, chain::Family family) {
   table.add_schema("Amount", answer({{"unit", kText},
                                      {"policy_id", kHexOrNull},
                                      {"asset_name", kHexOrNull},
@@ -98,4 +98,4 @@ void add_utxo_schemas(RouteTable& table, chain::Family family) {
                                       {"block_hash", kHashOrNull}}));
 }
 
-}  // namespace coffer::api
+}  // namespace coffer::utxo

@@ -5,12 +5,12 @@
 #include "utxo/json/output.h"
 #include "utxo/json/proof.h"
 
-namespace coffer::api {
+namespace coffer::utxo {
 namespace {
 
 using http::Request;
 using http::Response;
-using In = Parameter::In;
+using In = api::Parameter::In;
 
 constexpr const char* kSlotParameter = R"({"type":"integer","minimum":0})";
 
@@ -19,7 +19,7 @@ std::string_view path(const Request& request, std::string_view name) {
 }
 
 Result<Response> address_page(const UtxoAccess& access, const Request& request) {
-  const Bytes address = TRY(parse_owner(access.network, path(request, "addr")));
+  const Bytes address = TRY(api::parse_owner(access.network, path(request, "addr")));
   const utxo::PageRequest page = TRY(parse_page_request(request.query));
   const utxo::Page found = TRY(access.state->by_address(address, page));
   return http::json_response(page_json(access.network, found));
@@ -33,7 +33,7 @@ Result<Response> credential_page(const UtxoAccess& access, const Request& reques
 }
 
 Result<Response> balance(const UtxoAccess& access, const Request& request) {
-  const Bytes address = TRY(parse_owner(access.network, path(request, "addr")));
+  const Bytes address = TRY(api::parse_owner(access.network, path(request, "addr")));
   const utxo::Balance found =
       TRY(access.state->balance(address, request.query_param("cursor").value_or("")));
   return http::json_response(balance_json(access.network, address, found));
@@ -41,7 +41,7 @@ Result<Response> balance(const UtxoAccess& access, const Request& request) {
 
 Result<Response> outpoint(const UtxoAccess& access, const Request& request) {
   const chain::Outpoint wanted =
-      TRY(parse_outpoint(access.network, path(request, "tx"), path(request, "index")));
+      TRY(api::parse_outpoint(access.network, path(request, "tx"), path(request, "index")));
   const auto found = TRY(access.state->get(wanted));
   if (!found)
     return fail(Code::kNotFound,
@@ -51,7 +51,7 @@ Result<Response> outpoint(const UtxoAccess& access, const Request& request) {
 
 Result<std::optional<BlockNumber>> block_number(std::string_view text) {
   if (text == "latest") return std::nullopt;
-  const auto number = parse_whole(text, 0, std::numeric_limits<std::int64_t>::max());
+  const auto number = api::parse_whole(text, 0, std::numeric_limits<std::int64_t>::max());
   if (!number) return fail(Code::kInvalidInput, "block: expected a block's number, or latest");
   return BlockNumber(*number);
 }
@@ -63,21 +63,21 @@ Result<Response> root(const UtxoAccess& access, const Request& request) {
 
 Result<Response> proof(const UtxoAccess& access, const Request& request) {
   const chain::Outpoint wanted =
-      TRY(parse_outpoint(access.network, path(request, "tx"), path(request, "index")));
+      TRY(api::parse_outpoint(access.network, path(request, "tx"), path(request, "index")));
   const auto number = TRY(block_number(request.query_param("block").value_or("latest")));
   const auto found = TRY(access.state->prove(wanted, number));
   return http::json_response(proof_json(access.network.family, found));
 }
 
 Result<Response> delta(const UtxoAccess& access, const Request& request) {
-  const std::uint64_t number =
-      TRY_IN("block", parse_whole(path(request, "n"), 0, std::numeric_limits<std::int64_t>::max()));
+  const std::uint64_t number = TRY_IN(
+      "block", api::parse_whole(path(request, "n"), 0, std::numeric_limits<std::int64_t>::max()));
   Bytes stored;
   const utxo::BlockDelta found = TRY(access.state->delta(BlockNumber(number), stored));
   return http::json_response(delta_json(access.network, found));
 }
 
-std::vector<Parameter> page_parameters() {
+std::vector<api::Parameter> page_parameters() {
   return {
       {"page", In::kQuery, "from 1; ignored with a cursor", R"({"type":"integer","minimum":1})"},
       {"count", In::kQuery, "outputs on a page",
@@ -92,11 +92,11 @@ std::vector<Parameter> page_parameters() {
   };
 }
 
-Parameter in_path(std::string name, std::string description) {
+api::Parameter in_path(std::string name, std::string description) {
   return {std::move(name), In::kPath, std::move(description)};
 }
 
-std::vector<Parameter> with(Parameter first, std::vector<Parameter> more) {
+std::vector<api::Parameter> with(api::Parameter first, std::vector<api::Parameter> more) {
   more.insert(more.begin(), std::move(first));
   return more;
 }
@@ -105,12 +105,13 @@ using UtxoAnswer = Result<Response> (*)(const UtxoAccess&, const Request&);
 
 }  // namespace
 
-void add_utxo_routes(RouteTable& table, UtxoAccess given) {
+void add_utxo_routes(api::RouteTable& table, UtxoAccess given) {
   const auto access = std::make_shared<const UtxoAccess>(std::move(given));
   add_utxo_schemas(table, access->network.family);
   add_proof_schema(table);
-  const auto add = [&](std::string pattern, std::string summary, std::vector<Parameter> parameters,
-                       std::string schema, UtxoAnswer answer) {
+  const auto add = [&](std::string pattern, std::string summary,
+                       std::vector<api::Parameter> parameters, std::string schema,
+                       UtxoAnswer answer) {
     table.add({.pattern = std::move(pattern),
                .summary = std::move(summary),
                .parameters = std::move(parameters),
@@ -122,9 +123,9 @@ void add_utxo_routes(RouteTable& table, UtxoAccess given) {
                  return answer(*access, request);
                }});
   };
-  const Parameter address = in_path("addr", "bech32, base58, or the raw bytes in hex");
-  const Parameter tx = in_path("tx", "the transaction's hash");
-  const Parameter index = in_path("index", "the output's index in it");
+  const api::Parameter address = in_path("addr", "bech32, base58, or the raw bytes in hex");
+  const api::Parameter tx = in_path("tx", "the transaction's hash");
+  const api::Parameter index = in_path("index", "the output's index in it");
   add("/api/v1/addresses/{addr}/utxos", "Unspent outputs of an address",
       with(address, page_parameters()), "UtxoPage", address_page);
   add("/api/v1/addresses/{addr}/balance",
@@ -149,4 +150,4 @@ void add_utxo_routes(RouteTable& table, UtxoAccess given) {
       {in_path("n", "the block's number")}, "BlockDelta", delta);
 }
 
-}  // namespace coffer::api
+}  // namespace coffer::utxo

@@ -6,7 +6,7 @@
 #include "chain/network.h"
 #include "utxo/state.h"
 
-namespace coffer::api {
+namespace coffer::utxo {
 
 struct UtxoAccess {
   const utxo::UtxoState* state = nullptr;  // outlives the routes; null: utxo.enabled is false
@@ -14,6 +14,6 @@ struct UtxoAccess {
 };
 
 // Without a state every route answers 503 and names the setting (U13).
-void add_utxo_routes(RouteTable& table, UtxoAccess access);
+void add_utxo_routes(api::RouteTable& table, UtxoAccess access);
 
-}  // namespace coffer::api
+}  // namespace coffer::utxo

@@ -13,7 +13,7 @@
 #include "chain/decode.h"
 #include "utxo/store.h"
 
-namespace coffer::api {
+namespace coffer::utxo {
 namespace {
 
 namespace json = boost::json;
@@ -36,7 +36,7 @@ struct Chain {
     ASSERT_TRUE(store->flush());
   }
   void serve(bool enabled = true) {
-    fixture.options.more_routes = [this, enabled](RouteTable& table) {
+    fixture.options.more_routes = [this, enabled](api::RouteTable& table) {
       add_utxo_routes(table, {enabled ? &store->state() : nullptr, network});
     };
     fixture.start();
@@ -57,7 +57,7 @@ struct Chain {
   std::unique_ptr<kv::Database> db;
   std::unique_ptr<utxo::Store> store;
   std::uint64_t next = 0;
-  Fixture fixture;
+  api::Fixture fixture;
 };
 
 Bytes hex_file(const std::filesystem::path& path) {
@@ -109,7 +109,7 @@ TEST(UtxoRoutes, OutputsOfARealCardanoBlockAreAsTheOracleSays) {
       for (const json::value& output : tx.at("outputs").as_array()) {
         const std::string hash(tx.at("hash").as_string());
         const json::value got = chain.get(fmt::format("/utxos/{}/{}", hash, index));
-        expect_fits(got, schema);
+        api::expect_fits(got, schema);
         EXPECT_EQ(got.at("tx_hash").as_string(), hash);
         EXPECT_EQ(got.at("output_index").to_number<std::size_t>(), index++);
         EXPECT_EQ(got.at("lovelace_amount").as_string(),
@@ -123,7 +123,7 @@ TEST(UtxoRoutes, OutputsOfARealCardanoBlockAreAsTheOracleSays) {
         EXPECT_EQ(amounts[0].at("unit").as_string(), "lovelace");
         std::set<std::string> assets, wanted;
         for (std::size_t i = 1; i < amounts.size(); ++i) {
-          expect_fits(amounts[i], schema_of(chain, "Amount"));
+          api::expect_fits(amounts[i], schema_of(chain, "Amount"));
           assets.insert(fmt::format("{} {}", amounts[i].at("unit").as_string().c_str(),
                                     amounts[i].at("quantity").as_string().c_str()));
         }
@@ -159,14 +159,14 @@ TEST(UtxoRoutes, AnAddressIsFoundInEveryForm) {
       .for_each([&](const utxo::Utxo& utxo) {
         const std::string raw = to_hex(utxo.record.address);
         const json::value by_hex = chain.get("/addresses/" + raw + "/utxos");
-        expect_fits(by_hex, schema_of(chain, "UtxoPage"));
+        api::expect_fits(by_hex, schema_of(chain, "UtxoPage"));
         EXPECT_TRUE(by_hex.at("next_cursor").is_null());
         EXPECT_EQ(by_hex.at("block").to_number<std::uint64_t>(), 1300024u);
         const json::array& found = by_hex.at("utxos").as_array();
         EXPECT_FALSE(found.empty());
         std::uint64_t sum = 0;
         for (const json::value& one : found) {
-          expect_fits(one, schema);
+          api::expect_fits(one, schema);
           const std::string text(one.at("owner_addr").as_string());
           EXPECT_TRUE(text.starts_with("addr_test1")) << text;
           EXPECT_EQ(chain.get("/addresses/" + text + "/utxos"), by_hex);
@@ -193,7 +193,7 @@ TEST(UtxoRoutes, AnAddressIsFoundInEveryForm) {
           ++seen;
         }
         const json::value balance = chain.get("/addresses/" + raw + "/balance");
-        expect_fits(balance, schema_of(chain, "Balance"));
+        api::expect_fits(balance, schema_of(chain, "Balance"));
         EXPECT_EQ(balance.at("lovelace_amount").as_string(), std::to_string(sum));
         EXPECT_EQ(balance.at("utxo_count").to_number<std::size_t>(), found.size());
         return true;
@@ -229,7 +229,7 @@ const std::string kFirstPayment =
 TEST_F(Bitcoin, TheFirstPaymentAndWhatItSpent) {
   FILL(171);
   const json::value spent = chain_->get("/utxos/" + kBlock9 + "/0");
-  expect_fits(spent, schema_of(*chain_, "SpentUtxo"));
+  api::expect_fits(spent, schema_of(*chain_, "SpentUtxo"));
   EXPECT_TRUE(spent.at("spent").as_bool());
   EXPECT_EQ(spent.at("spent_tx_hash").as_string(), kFirstPayment);
   EXPECT_EQ(spent.at("spent_at_block").to_number<int>(), 170);
@@ -261,7 +261,7 @@ TEST_F(Bitcoin, TheFirstPaymentAndWhatItSpent) {
 TEST_F(Bitcoin, ABlocksDelta) {
   FILL(171);
   const json::value delta = chain_->get("/blocks/170/delta");
-  expect_fits(delta, schema_of(*chain_, "BlockDelta"));
+  api::expect_fits(delta, schema_of(*chain_, "BlockDelta"));
   EXPECT_EQ(delta.at("created").as_array().size(), 3u);
   ASSERT_EQ(delta.at("spent").as_array().size(), 1u);
   EXPECT_EQ(delta.at("spent").at(0).at("tx_hash").as_string(), kBlock9);
@@ -341,4 +341,4 @@ TEST(UtxoRoutes, WhenOffEveryRouteNamesTheSetting) {  // U13
 }
 
 }  // namespace
-}  // namespace coffer::api
+}  // namespace coffer::utxo

@@ -6,7 +6,7 @@
 
 #include "wallet/store.h"
 
-namespace coffer::cli {
+namespace coffer::wallet {
 
 // All are thread-safe; every line ends with a newline.
 std::string render_wallets(const wallet::Page<wallet::WalletInfo>& page);
@@ -29,4 +29,4 @@ std::string btc_text(std::uint64_t satoshi);             // 1.00000000
 std::string time_text(std::int64_t unix_ms);             // 2026-11-16 12:50:23 UTC
 std::string coin_text(const chain::Outpoint& outpoint);  // TXID#0
 
-}  // namespace coffer::cli
+}  // namespace coffer::wallet

@@ -5,7 +5,7 @@
 #include "json/reader.h"
 #include "wallet/json/input.h"
 
-namespace coffer::api {
+namespace coffer::wallet {
 namespace {
 
 constexpr std::uint64_t kMaxIndex = 0x7fffffff;  // of a descriptor, or in a block
@@ -43,7 +43,7 @@ Result<std::vector<chain::Outpoint>> outpoints(const chain::Network& network,
       const std::string tx = TRY(at.text("tx_hash"));
       const auto index = TRY(at.whole_if("output_index", 0, 0xffffffff));
       if (!index) return fail(Code::kInvalidInput, "output_index: missing");
-      return parse_outpoint(network, tx, std::to_string(*index));
+      return api::parse_outpoint(network, tx, std::to_string(*index));
     };
     found.push_back(TRY_IN(fmt::format("{}[{}]", name, found.size()), one()));
   }
@@ -204,4 +204,4 @@ Result<> parse_no_body(std::string_view text) {
   return {};
 }
 
-}  // namespace coffer::api
+}  // namespace coffer::wallet

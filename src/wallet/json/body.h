@@ -4,7 +4,7 @@
 
 #include "wallet/store.h"
 
-namespace coffer::api {
+namespace coffer::wallet {
 
 // All take the JSON text of a body, which the server has bounded; an empty one stands for {}.
 // Thread-safe. Errors: kInvalidInput; kTooLarge for a list that is too long.
@@ -68,4 +68,4 @@ struct BlockParts {
 };
 Result<std::optional<wallet::BlockRef>> block_of(const BlockParts& parts);
 
-}  // namespace coffer::api
+}  // namespace coffer::wallet

@@ -7,7 +7,7 @@
 #include "wallet/json/output.h"
 #include "wallet/scripts.h"
 
-namespace coffer::api {
+namespace coffer::wallet {
 namespace {
 
 std::string_view trimmed(std::string_view text) {
@@ -67,11 +67,11 @@ Result<wallet::CoinOrder> parse_order(std::string_view text) {
 }
 
 Result<std::uint64_t> parse_satoshi(std::string_view text) {
-  return parse_whole(text, 0, kMaxSatoshi);
+  return api::parse_whole(text, 0, kMaxSatoshi);
 }
 
 Result<std::uint64_t> parse_payment(std::string_view text) {
-  return TRY_IN("amount", parse_whole(text, 1, kMaxSatoshi));
+  return TRY_IN("amount", api::parse_whole(text, 1, kMaxSatoshi));
 }
 
 Result<wallet::LockId> parse_lock_id(std::string_view text) {
@@ -129,7 +129,7 @@ Result<> check_known(const http::Fields& query, std::span<const std::string> kno
 Result<wallet::PageOptions> parse_wallet_page(const http::Fields& query) {
   wallet::PageOptions page;
   if (const auto text = http::find(query, "count"))
-    page.count = TRY_IN("count", parse_whole(*text, 1, wallet::kMaxPage));
+    page.count = TRY_IN("count", api::parse_whole(*text, 1, wallet::kMaxPage));
   if (const auto text = http::find(query, "cursor")) page.cursor = *text;
   return page;
 }
@@ -138,7 +138,7 @@ Result<wallet::Scope> parse_scope(const chain::Network& network, const http::Fie
   wallet::Scope scope;
   if (const auto text = http::find(query, "account")) scope.account = *text;
   if (const auto text = http::find(query, "address"))
-    scope.script = TRY(parse_owner(network, *text));
+    scope.script = TRY(api::parse_owner(network, *text));
   if (scope.account && scope.script)
     return fail(Code::kInvalidInput, "account and address: give one of them");
   return scope;
@@ -146,14 +146,14 @@ Result<wallet::Scope> parse_scope(const chain::Network& network, const http::Fie
 
 Result<wallet::CoinQuery> parse_coin_query(const chain::Network& network,
                                            const http::Fields& query) {
-  const auto depth = [](std::string_view text) { return parse_whole(text, 0, kMaxHeight); };
+  const auto depth = [](std::string_view text) { return api::parse_whole(text, 0, kMaxHeight); };
   wallet::CoinQuery coins;
   coins.page = TRY(parse_wallet_page(query));
   if (const auto text = http::find(query, "state"))
     coins.states = TRY_IN("state", parse_list<wallet::CoinState>(*text, wallet::parse_state));
   if (const auto text = http::find(query, "account")) coins.account = *text;
   if (const auto text = http::find(query, "address"))
-    coins.script = TRY(parse_owner(network, *text));
+    coins.script = TRY(api::parse_owner(network, *text));
   TRY(take(query, "min_amount", coins.min_amount, parse_satoshi));
   TRY(take(query, "max_amount", coins.max_amount, parse_satoshi));
   TRY(check_range("amount", coins.min_amount, coins.max_amount));
@@ -180,4 +180,4 @@ Result<wallet::HistoryQuery> parse_history_query(const http::Fields& query) {
   return history;
 }
 
-}  // namespace coffer::api
+}  // namespace coffer::wallet

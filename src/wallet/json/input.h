@@ -7,7 +7,7 @@
 #include "wallet/labels.h"
 #include "wallet/store.h"
 
-namespace coffer::api {
+namespace coffer::wallet {
 
 // All are thread-safe. Errors: kInvalidInput.
 
@@ -47,4 +47,4 @@ Result<wallet::CoinQuery> parse_coin_query(const chain::Network& network,
 
 Result<wallet::HistoryQuery> parse_history_query(const http::Fields& query);
 
-}  // namespace coffer::api
+}  // namespace coffer::wallet

@@ -3,7 +3,7 @@
 #include "chain/address.h"
 #include "json/writer.h"
 
-namespace coffer::api {
+namespace coffer::wallet {
 namespace {
 
 using chain::Network;
@@ -350,4 +350,4 @@ std::string wallet_stats_json(const wallet::StoreStats& stats) {
   return out.take();
 }
 
-}  // namespace coffer::api
+}  // namespace coffer::wallet

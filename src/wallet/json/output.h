@@ -13,7 +13,7 @@ namespace coffer::json {
 class Writer;
 }
 
-namespace coffer::api {
+namespace coffer::wallet {
 
 // All are thread-safe, and linear in what they write.
 
@@ -52,6 +52,6 @@ std::string wallet_stats_json(const wallet::StoreStats& stats);
 std::string hash_text(const Hash256& hash);
 
 // The JSON Schemas of these and of the bodies of requests, for /openapi.json.
-void add_wallet_schemas(RouteTable& table);
+void add_wallet_schemas(api::RouteTable& table);
 
-}  // namespace coffer::api
+}  // namespace coffer::wallet

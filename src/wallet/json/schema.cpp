@@ -3,7 +3,7 @@
 #include "json/schema.h"
 #include "wallet/json/output.h"
 
-namespace coffer::api {
+namespace coffer::wallet {
 namespace {
 
 using namespace json::schema;
@@ -18,7 +18,7 @@ std::string page_of(std::string_view key, std::string_view schema) {
   return answer({{key, list_of(refer(schema))}, {"next_cursor", kTextOrNull}});
 }
 
-void add_wallet(RouteTable& table) {
+void add_wallet(api::RouteTable& table) {
   table.add_schema("Wallet", answer({{"name", kText},
                                      {"birthday_height", kWhole},
                                      {"gap_limit", kWhole},
@@ -61,7 +61,7 @@ void add_wallet(RouteTable& table) {
                    answer({{"table", kText}, {"rows", kWhole}, {"bytes", kWholeOrNull}}));
 }
 
-void add_coins(RouteTable& table) {
+void add_coins(api::RouteTable& table) {
   table.add_schema("WalletBalance", answer({{"account", kTextOrNull},
                                             {"address", kTextOrNull},
                                             {"script_pub_key", kHexOrNull},
@@ -126,7 +126,7 @@ Properties entry_properties() {
           {"label", kTextOrNull}};
 }
 
-void add_transactions(RouteTable& table) {
+void add_transactions(api::RouteTable& table) {
   Properties properties = entry_properties();
   table.add_schema("HistoryEntry", answer(properties));
   table.add_schema("HistoryPage", page_of("transactions", "HistoryEntry"));
@@ -166,7 +166,7 @@ void add_transactions(RouteTable& table) {
                                            {"more", kFlag}}));
 }
 
-void add_requests(RouteTable& table) {
+void add_requests(api::RouteTable& table) {
   const auto request = [&](const char* name, const Properties& properties,
                            const std::vector<std::string_view>& required) {
     table.add_schema(name, object_of(properties, required, true));
@@ -225,11 +225,11 @@ void add_requests(RouteTable& table) {
 
 }  // namespace
 
-void add_wallet_schemas(RouteTable& table) {
+void add_wallet_schemas(api::RouteTable& table) {
   add_wallet(table);
   add_coins(table);
   add_transactions(table);
   add_requests(table);
 }
 
-}  // namespace coffer::api
+}  // namespace coffer::wallet

@@ -4,11 +4,11 @@
 #include "wallet/json/output.h"
 #include "wallet/routes/wallets.h"
 
-namespace coffer::api {
+namespace coffer::wallet {
 namespace {
 
 using http::Response;
-using In = Parameter::In;
+using In = api::Parameter::In;
 
 Result<Response> import_descriptor(const WalletCall& call) {
   const DescriptorBody body = TRY(parse_descriptor_body(call.request.body));
@@ -138,7 +138,7 @@ std::vector<WalletRoute> imports() {
 }  // namespace
 
 std::vector<WalletRoute> wallet_changes() {
-  const Parameter tx{"tx", In::kPath, "the transaction's id"};
+  const api::Parameter tx{"tx", In::kPath, "the transaction's id"};
   const auto post = http::Method::kPost;
   std::vector<WalletRoute> routes = {
       {post,
@@ -210,4 +210,4 @@ std::vector<WalletRoute> wallet_changes() {
   return routes;
 }
 
-}  // namespace coffer::api
+}  // namespace coffer::wallet

@@ -4,11 +4,11 @@
 #include "wallet/json/output.h"
 #include "wallet/routes/wallets.h"
 
-namespace coffer::api {
+namespace coffer::wallet {
 namespace {
 
 using http::Response;
-using In = Parameter::In;
+using In = api::Parameter::In;
 
 constexpr const char* kWholeParameter = R"({"type":"integer","minimum":0})";
 constexpr const char* kFlagParameter = R"({"type":"boolean"})";
@@ -64,7 +64,7 @@ Result<Response> coins(const WalletCall& call) {
 
 Result<Response> coin(const WalletCall& call) {
   const chain::Outpoint wanted =
-      TRY(parse_outpoint(call.network, path(call, "tx"), path(call, "index")));
+      TRY(api::parse_outpoint(call.network, path(call, "tx"), path(call, "index")));
   const wallet::Coin found = TRY(call.store.coin(call.wallet, wanted));
   return http::json_response(coin_json(call.network, found));
 }
@@ -87,14 +87,14 @@ Result<Response> leases(const WalletCall& call) {
   return http::json_response(leases_json(found));
 }
 
-std::vector<Parameter> with_page(std::vector<Parameter> first) {
+std::vector<api::Parameter> with_page(std::vector<api::Parameter> first) {
   first.push_back({"count", In::kQuery, "items on a page",
                    R"({"type":"integer","minimum":1,"maximum":1000,"default":100})"});
   first.push_back({"cursor", In::kQuery, "next_cursor of the page before"});
   return first;
 }
 
-std::vector<Parameter> coin_parameters() {
+std::vector<api::Parameter> coin_parameters() {
   return with_page({
       {"state", In::kQuery,
        "confirmed, unconfirmed, immature, pending, locked, spent, dead or orphaned; several with "
@@ -119,7 +119,7 @@ std::vector<Parameter> coin_parameters() {
 }  // namespace
 
 std::vector<WalletRoute> wallet_reads() {
-  const Parameter tx{"tx", In::kPath, "the transaction's id"};
+  const api::Parameter tx{"tx", In::kPath, "the transaction's id"};
   const auto get = http::Method::kGet;
   return {
       {get, "", "One wallet", {}, "Wallet", wallet},
@@ -168,4 +168,4 @@ std::vector<WalletRoute> wallet_reads() {
   };
 }
 
-}  // namespace coffer::api
+}  // namespace coffer::wallet

@@ -2,7 +2,7 @@
 #include "wallet/json/input.h"
 #include "wallet/routes/wallets_test_util.h"
 
-namespace coffer::api {
+namespace coffer::wallet {
 namespace {
 
 using http::Method;
@@ -341,4 +341,4 @@ TEST(WalletInput, LabelsHaveOneForm) {
 }
 
 }  // namespace
-}  // namespace coffer::api
+}  // namespace coffer::wallet

@@ -4,13 +4,13 @@
 #include "wallet/json/input.h"
 #include "wallet/json/output.h"
 
-namespace coffer::api {
+namespace coffer::wallet {
 namespace {
 
 using http::Method;
 using http::Request;
 using http::Response;
-using In = Parameter::In;
+using In = api::Parameter::In;
 
 constexpr const char* kRoot = "/api/v1/wallets";
 constexpr std::size_t kMostLeasesCleaned = 10'000;  // by one request
@@ -29,10 +29,10 @@ using Answer = std::function<Result<Response>(const WalletRoutes&, wallet::Store
 // Every route of the wallets is added here, and takes the parameters that it declares, no others:
 // one that is misspelled, or belongs into the body, would be passed over, and too much would be
 // shown or changed.
-void add(RouteTable& table, const Shared& routes, Route route, Answer answer) {
-  route.scope = Scope::kPrivate;
+void add(api::RouteTable& table, const Shared& routes, api::Route route, Answer answer) {
+  route.scope = api::Scope::kPrivate;
   std::vector<std::string> known;
-  for (const Parameter& parameter : route.parameters)
+  for (const api::Parameter& parameter : route.parameters)
     if (parameter.in == In::kQuery) known.push_back(parameter.name);
   route.handler = [routes, known = std::move(known),
                    answer = std::move(answer)](const Request& request) -> Result<Response> {
@@ -77,7 +77,7 @@ Result<Response> clean_leases(const WalletRoutes&, wallet::Store& store, const R
 }
 
 // The routes that are not about one wallet, or ask more than its store.
-void add_common(RouteTable& table, const Shared& routes) {
+void add_common(api::RouteTable& table, const Shared& routes) {
   add(table, routes,
       {.pattern = kRoot,
        .summary = "The wallets, by name",
@@ -114,9 +114,9 @@ void add_common(RouteTable& table, const Shared& routes) {
       rescan);
 }
 
-void add_of_one(RouteTable& table, const Shared& routes, WalletRoute given) {
+void add_of_one(api::RouteTable& table, const Shared& routes, WalletRoute given) {
   given.parameters.insert(given.parameters.begin(),
-                          Parameter{"name", In::kPath, "the wallet's name"});
+                          api::Parameter{"name", In::kPath, "the wallet's name"});
   add(table, routes,
       {.method = given.method,
        .pattern = std::string(kRoot) + "/{name}" + given.path,
@@ -133,7 +133,7 @@ void add_of_one(RouteTable& table, const Shared& routes, WalletRoute given) {
 
 }  // namespace
 
-void add_wallet_routes(RouteTable& table, WalletRoutes given) {
+void add_wallet_routes(api::RouteTable& table, WalletRoutes given) {
   const Shared routes = std::make_shared<const WalletRoutes>(std::move(given));
   add_wallet_schemas(table);
   add_common(table, routes);
@@ -141,4 +141,4 @@ void add_wallet_routes(RouteTable& table, WalletRoutes given) {
     for (const WalletRoute& route : declared) add_of_one(table, routes, route);
 }
 
-}  // namespace coffer::api
+}  // namespace coffer::wallet

@@ -6,7 +6,7 @@
 #include "chain/network.h"
 #include "wallet/store.h"
 
-namespace coffer::api {
+namespace coffer::wallet {
 
 struct WalletRoutes {
   wallet::Store* store = nullptr;  // outlives the routes; null: no wallet here
@@ -20,7 +20,7 @@ struct WalletRoutes {
 };
 
 // Without a store every route answers 503 and says why.
-void add_wallet_routes(RouteTable& table, WalletRoutes routes);
+void add_wallet_routes(api::RouteTable& table, WalletRoutes routes);
 
 // For the two files of add_wallet_routes(): of one wallet, which is known to be there.
 struct WalletCall {
@@ -35,7 +35,7 @@ struct WalletRoute {
   http::Method method = http::Method::kGet;
   std::string path;
   std::string summary;
-  std::vector<Parameter> parameters;  // besides the name
+  std::vector<api::Parameter> parameters;  // besides the name
   std::string response_schema;
   WalletAnswer answer = nullptr;
   std::string request_schema = {};
@@ -43,4 +43,4 @@ struct WalletRoute {
 std::vector<WalletRoute> wallet_reads();    // wallet_reads.cpp
 std::vector<WalletRoute> wallet_changes();  // wallet_changes.cpp
 
-}  // namespace coffer::api
+}  // namespace coffer::wallet

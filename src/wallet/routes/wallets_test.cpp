@@ -4,14 +4,14 @@
 #include "api/auth.h"
 #include "wallet/routes/wallets_test_util.h"
 
-namespace coffer::api {
+namespace coffer::wallet {
 namespace {
 
 using http::Method;
 
 TEST(WalletRoutes, NothingIsAnsweredWithoutTheToken) {
   Wallets wallets;
-  ASSERT_TRUE(ensure_read_token(wallets.fixture.dir.path()));
+  ASSERT_TRUE(api::ensure_read_token(wallets.fixture.dir.path()));
   wallets.serve().post("/wallets", R"({"name":"shop"})", 201);
   const auto routes = all_routes(wallets.openapi);
   EXPECT_EQ(routes.size(), 30u);
@@ -33,7 +33,7 @@ TEST(WalletRoutes, EveryAnswerIsAsDeclared) {
   wallets.serve();
   const auto fits = [&](const json::value& value, const char* schema) {
     SCOPED_TRACE(schema);
-    expect_fits(value, wallets.schema(schema));
+    api::expect_fits(value, wallets.schema(schema));
   };
   fits(wallets.post("/wallets", R"({"name":"shop","birthday_height":5,"gap_limit":7})", 201),
        "Wallet");
@@ -199,7 +199,7 @@ TEST(WalletRoutes, GoesOnWhereAWalletOfCoreStands) {
   Wallets wallets;
   wallets.serve().post("/wallets", R"({"name":"shop","gap_limit":5})", 201);
   const json::value done = wallets.post("/wallets/shop/core-descriptors", core_body());
-  expect_fits(done, wallets.schema("Imported"));
+  api::expect_fits(done, wallets.schema("Imported"));
   EXPECT_EQ(done.at("addresses").to_number<int>(), 10);
   EXPECT_EQ(wallets.post("/wallets/shop/addresses", "", 201).at("index").to_number<int>(), 3);
   const json::value again = wallets.post("/wallets/shop/core-descriptors", core_body());
@@ -217,7 +217,7 @@ TEST(WalletRoutes, ExpiredLeasesAreTakenAway) {
   (void)wallets.post("/wallets/shop/leases", Wallets::coins_body(held));
   wallets.clock.advance_ms(2'000);
   const json::value done = wallets.post("/wallets-clean-leases", "");
-  expect_fits(done, wallets.schema("CleanedLeases"));
+  api::expect_fits(done, wallets.schema("CleanedLeases"));
   EXPECT_EQ(done.at("leases").to_number<int>(), 1);
   EXPECT_FALSE(done.at("more").as_bool());
   EXPECT_EQ(wallets.get("/wallets-stats").at("leases").to_number<int>(), 1);
@@ -254,7 +254,7 @@ TEST(WalletRoutes, StatsAreWhatWasCountedLast) {
   EXPECT_EQ(stats.at("wallets").to_number<int>(), 1);
   EXPECT_EQ(stats.at("counted_unix_ms").as_int64(), wallets.clock.unix_ms());
   for (const json::value& table : stats.at("tables").as_array())
-    expect_fits(table, wallets.schema("WalletTable"));
+    api::expect_fits(table, wallets.schema("WalletTable"));
 }
 
 TEST(WalletRoutes, WithoutAStoreEveryRouteSaysWhy) {
@@ -262,7 +262,7 @@ TEST(WalletRoutes, WithoutAStoreEveryRouteSaysWhy) {
        {std::pair{chain::find_network("bitcoin", "regtest").value(), "wallet.enabled"},
         std::pair{chain::find_network("cardano", "preview").value(), "bitcoin only"}}) {
     Wallets wallets;
-    wallets.fixture.options.more_routes = [&of = network](RouteTable& table) {
+    wallets.fixture.options.more_routes = [&of = network](api::RouteTable& table) {
       add_wallet_routes(table, {nullptr, of});
     };
     wallets.serve();
@@ -293,4 +293,4 @@ TEST(WalletRoutes, WhatChangesStateIsAuditedAndNothingSecretIs) {
 }
 
 }  // namespace
-}  // namespace coffer::api
+}  // namespace coffer::wallet

@@ -8,7 +8,7 @@
 #include "wallet/routes/wallets.h"
 #include "wallet/test_tx.h"
 
-namespace coffer::api {
+namespace coffer::wallet {
 
 namespace json = boost::json;
 
@@ -23,7 +23,7 @@ struct Wallets {
     options.clock = &clock;
     database = sql::Database::open(options).value();
     store = wallet::Store::open(*database, network).value();
-    fixture.options.more_routes = [this](RouteTable& table) {
+    fixture.options.more_routes = [this](api::RouteTable& table) {
       add_wallet_routes(
           table, {store.get(), network,
                   [this](std::string_view name, auto from) { return request_rescan(name, from); },
@@ -39,7 +39,7 @@ struct Wallets {
   http::Response send(http::Method method, const std::string& path, std::string body = "",
                       const std::string& token_file = "token") const {
     http::ClientOptions client;
-    client.headers = bearer(fixture.token(token_file));
+    client.headers = api::bearer(fixture.token(token_file));
     client.body = std::move(body);
     auto response = http::request(method, fixture.service->url() + "/api/v1" + path, client);
     if (!response) ADD_FAILURE() << response.error().message;
@@ -93,7 +93,7 @@ struct Wallets {
   ManualClock clock{1'700'000'000'000};
   std::unique_ptr<sql::Database> database;
   std::unique_ptr<wallet::Store> store;
-  Fixture fixture;
+  api::Fixture fixture;
   json::value openapi;
   std::uint8_t foreign = 0;
   bool is_counted = true;
@@ -136,4 +136,4 @@ inline std::string in_block(int height) {
       height);
 }
 
-}  // namespace coffer::api
+}  // namespace coffer::wallet

@@ -1,0 +1,47 @@
+#include "follow/source_block_reader.h"
+
+#include "chain/decode.h"
+
+namespace coffer::follow {
+namespace {
+
+constexpr int kWaitMs = 500;
+
+}  // namespace
+
+Result<> SourceBlockReader::go_to(std::uint64_t height) {
+  std::vector<chain::Point> before;
+  if (height > 0) {
+    const auto header = TRY(chain_.at(Ordinal(height - 1)));
+    if (!header) return fail(Code::kNotFound, "block {} is not on the chain", height - 1);
+    before.push_back({header->slot, header->hash});
+  }
+  const chain::Point met = TRY(source_->intersect(before));
+  if (before.empty() ? met.is_origin() : met.hash == before.front().hash) return {};
+  return fail(
+      Error{Code::kUnavailable, true,
+            fmt::format("{} does not have block {} any more", source_->describe(), height)});
+}
+
+Result<chain::Block> SourceBlockReader::read(std::uint64_t height) {
+  if (stands_at_ != height) TRY(go_to(height));
+  stands_at_.reset();
+  for (;;) {
+    feed::Step step = TRY(source_->next(kWaitMs));
+    if (std::holds_alternative<feed::End>(step))
+      return fail(Code::kUnavailable, "{} ended before block {}", source_->describe(), height);
+    const std::uint64_t tip = source_->tip_number().value_or(0);
+    if (std::holds_alternative<feed::Idle>(step) && tip < height)
+      return fail(Error{Code::kUnavailable, true,
+                        fmt::format("{} is at block {} and does not have block {} now",
+                                    source_->describe(), tip, height)});
+    auto* forward = std::get_if<feed::Forward>(&step);
+    if (forward == nullptr) continue;
+    chain::Block block = TRY(chain::decode(network_, std::move(forward->raw)));
+    TRY(chain_.fill_in(block, Ordinal(height)));
+    stands_at_ = height + 1;
+    return block;
+  }
+}
+
+}  // namespace coffer::follow

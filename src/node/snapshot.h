@@ -1,0 +1,20 @@
+// Copies of the whole database, by hard links where the file system allows it: offline by the
+// command line, or by the daemon while it goes on.
+#pragma once
+
+#include <filesystem>
+
+#include "api/routes.h"
+#include "kv/database.h"
+
+namespace coffer::node {
+
+// Makes `directory`, which must not exist, a data directory with the state of this moment.
+// Errors: kConflict if it exists; kUnavailable. On an error nothing is left behind.
+Result<> make_snapshot(kv::Database& db, const std::filesystem::path& directory);
+
+inline constexpr std::string_view kSnapshotRoute = "/api/v1/snapshots";
+// POST {"directory": "/absolute/path"}, on the server's own disk.
+void add_snapshot_route(api::RouteTable& table, kv::Database& db);
+
+}  // namespace coffer::node

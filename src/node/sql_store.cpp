@@ -1,0 +1,96 @@
+#include "node/sql_store.h"
+
+#include "base/file.h"
+#include "config/keys.h"
+#include "node/database.h"
+
+namespace coffer::node {
+
+Result<config::Config> stored_network_config(const config::Config& config) {
+  const auto found = TRY(data_identity(config));
+  if (!found) return config;
+  if ((config.is_given("chain") && config.chain != found->chain) ||
+      (config.is_given("network") && config.network != found->network))
+    return fail(Code::kConflict, "{} holds {} {}, not {} {}; choose another --data",
+                config.data_dir, found->chain, found->network, config.chain, config.network);
+  config::Config stored = config;
+  stored.chain = found->chain;
+  stored.network = found->network;
+  for (const char* key : {"chain", "network"})
+    stored.given.insert({key, {"store", config.data_dir}});
+  return stored;
+}
+
+bool SqlDatabase::is_in_data_dir() const {
+  const config::Key* key = config::find_key(store().setting);
+  if (key == nullptr) return true;
+  config::Config copy = config;  // a slot is for writing
+  const config::Slot slot = key->slot(copy);
+  return std::get<std::string*>(slot)->empty();
+}
+
+Result<SqlDatabase> find_sql_database(const config::Config& config, const Module& module) {
+  SqlDatabase found;
+  found.module = &module;
+  found.config = TRY(stored_network_config(config));
+  found.options = TRY(module.sql->database(found.config));
+  found.where = TRY(sql::describe_location(found.options.location));
+  found.network = TRY(chain::find_network(found.config.chain, found.config.network));
+  found.migrations = module.sql->migrations(found.network);
+  return found;
+}
+
+Result<std::vector<SqlDatabase>> find_sql_databases(const config::Config& config) {
+  std::vector<SqlDatabase> all;
+  const config::Config stored = TRY(stored_network_config(config));
+  for (const Module* module : modules()) {
+    if (!module->sql || !module->sql->database(stored)) continue;
+    all.push_back(TRY(find_sql_database(config, *module)));
+  }
+  return all;
+}
+
+Result<> check_sql_network(const config::Config& config, const Module& module) {
+  auto options = module.sql->database(config);
+  if (!options) return {};  // none with these settings
+  const chain::Network network = TRY(chain::find_network(config.chain, config.network));
+  options->create_if_missing = false;
+  const auto database = sql::Database::open(*options);
+  if (!database && database.error().code == Code::kNotFound) return {};
+  if (!database) return fail(database.error());
+  sql::MigrateOptions anybody = module.sql->reusing_migrations(network);
+  anybody.identity.reset();
+  const auto status = TRY_IN((*database)->name(), sql::migration_status(**database, anybody));
+  if (!status.identity || !status.is_in_use || status.identity->network == config.network)
+    return {};
+  return fail(Code::kConflict, "{} holds {} of {} {}; give --network {}, or another --data",
+              (*database)->name(), module.sql->content, status.identity->chain,
+              status.identity->network, status.identity->network);
+}
+
+Result<> resolve_network(sql::Database& database, SqlDatabase& wanted, bool may_reuse) {
+  sql::MigrateOptions anybody =
+      may_reuse ? wanted.store().reusing_migrations(wanted.network) : wanted.migrations;
+  anybody.identity.reset();
+  const auto status = TRY_IN(database.name(), sql::migration_status(database, anybody));
+  if (!status.identity || !status.is_in_use) return {};
+  const sql::Identity& found = *status.identity;
+  if (wanted.config.is_given("network") && wanted.network.name != found.network)
+    return fail(Code::kConflict,
+                "{} holds {} of {} {}, not of {} as the settings or {} say; name no network, or "
+                "another --data",
+                wanted.where.name, wanted.store().content, found.chain, found.network,
+                wanted.network.name, wanted.config.data_dir);
+  wanted.network = TRY(chain::find_network(found.chain, found.network));
+  wanted.migrations = wanted.store().migrations(wanted.network);
+  return {};
+}
+
+Result<> resolve_restore(SqlDatabase& wanted) {
+  if (wanted.config.is_given("network")) return {};
+  // Not opened: that would change it, or lose what is damaged.
+  if (!TRY(file_exists(wanted.where.path))) wanted.migrations.identity.reset();
+  return {};
+}
+
+}  // namespace coffer::node

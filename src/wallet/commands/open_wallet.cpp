@@ -1,0 +1,40 @@
+#include "wallet/commands/open_wallet.h"
+
+#include "base/file.h"
+#include "node/sql_store.h"
+#include "node/stored_chain.h"
+#include "wallet/module.h"
+#include "wallet/settings.h"
+
+namespace coffer::wallet {
+Result<OpenWallet> OpenWallet::open(const config::Config& config, bool create) {
+  node::SqlDatabase wanted = TRY(node::find_sql_database(config, wallet_module()));
+  sql::DatabaseOptions options = wanted.options;
+  options.create_if_missing = create;
+  if (create) TRY(make_directory(config.data_dir, 0700));
+  OpenWallet session;
+  auto database = sql::Database::open(std::move(options));
+  if (!database && database.error().code == Code::kNotFound && !create)
+    return fail(Code::kNotFound,
+                "no wallets in {} yet; make one with 'coffer wallet create NAME', or name the "
+                "place with --data",
+                wanted.where.name);
+  session.database = TRY(std::move(database));
+  TRY(node::resolve_network(*session.database, wanted, create));
+  session.network = wanted.network;
+  wallet::StoreOptions rules = store_options(wanted.config, session.network);
+  rules.block_at = node::stored_blocks(wanted.config, session.network);
+  session.store = TRY(wallet::Store::open(*session.database, session.network, std::move(rules)));
+  return session;
+}
+
+Result<wallet::WalletId> OpenWallet::find(const std::string& name) const {
+  const auto found = store->find(name);
+  if (found) return found->id;
+  if (found.error().code == Code::kNotFound)
+    return fail(Code::kNotFound, "no wallet '{}'; 'coffer wallet list' shows those there are",
+                name);
+  return fail(found.error());
+}
+
+}  // namespace coffer::wallet
