@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/log.h"
+#include "base/log_stderr.h"
 #include "base/queue.h"
 #include "base/random.h"
 #include "base/strong.h"
@@ -103,13 +103,32 @@ TEST(Clock, ManualMovesAndSkews) {
 }
 
 TEST(Log, RendersTextAndJson) {
-  log::Fields fields = {{"number", 17}, {"path", "a b"}, {"ok", true}, {"name", "x"}};
-  EXPECT_EQ(log::render(log::Format::kText, "block applied", fields),
+  const auto text = [](std::string_view event, log::Fields fields) {
+    return log::render(log::Format::kText, event, std::span(fields.begin(), fields.size()));
+  };
+  EXPECT_EQ(text("block applied", {{"number", 17}, {"path", "a b"}, {"ok", true}, {"name", "x"}}),
             "block applied number=17 path=\"a b\" ok=true name=x");
-  EXPECT_EQ(log::render(log::Format::kJson, "e\"v", {{"k", "a\nb"}}),
+  EXPECT_EQ(text("e", {{"k", "a\nforged=1"}}), "e k=\"a\\nforged=1\"");
+  EXPECT_EQ(text("e", {{"seconds", 0.25}, {"none", std::optional<int>()}}),
+            "e seconds=0.25 none=null");
+  const log::Field field("k", "a\nb");
+  EXPECT_EQ(log::render(log::Format::kJson, "e\"v", std::span(&field, 1)),
             "\"event\":\"e\\\"v\",\"k\":\"a\\nb\"");
-  EXPECT_EQ(log::render(log::Format::kText, "e", {{"k", "a\nforged=1"}}), "e k=\"a\\nforged=1\"");
   EXPECT_FALSE(log::parse_level("loud"));
+}
+
+TEST(Log, GoesOnlyToTheSinkOfTheProgram) {
+  EXPECT_FALSE(log::enabled(log::Level::kError));
+  log::error("nobody hears this");
+  std::vector<std::string> seen;
+  log::set_sink(log::Level::kWarn, [&](log::Level, std::string_view event, const auto& fields) {
+    seen.push_back(std::string(event) + "/" + std::string(fields[0].value));
+  });
+  log::info("too low", {{"n", 1}});
+  log::warn("disk is slow", {{"n", 2}});
+  log::set_sink(log::Level::kTrace, {});
+  log::error("nobody hears this either");
+  EXPECT_EQ(seen, std::vector<std::string>{"disk is slow/2"});
 }
 
 TEST(File, WritesAtomicallyWithMode) {

@@ -1,122 +1,30 @@
 #include "base/log.h"
 
-#include <spdlog/pattern_formatter.h>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
+#include <fmt/format.h>
 
 namespace coffer::log {
 namespace {
 
-Format g_format = Format::kText;
-
-// As the setting log.level has them.
-constexpr std::string_view kLevelNames[] = {"trace", "debug", "info", "warn", "error", "off"};
-
-spdlog::level::level_enum to_spdlog(Level level) {
-  constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::trace, spdlog::level::debug,
-                                                   spdlog::level::info,  spdlog::level::warn,
-                                                   spdlog::level::err,   spdlog::level::off};
-  return kLevels[static_cast<int>(level)];
-}
-
-std::shared_ptr<spdlog::logger> make_logger() {
-  auto logger =
-      std::make_shared<spdlog::logger>("coffer", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-  const char* pattern = g_format == Format::kJson ? R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":%v})"
-                                                  : "%Y-%m-%dT%H:%M:%S.%eZ %v";
-  logger->set_formatter(
-      std::make_unique<spdlog::pattern_formatter>(pattern, spdlog::pattern_time_type::utc));
-  logger->set_level(spdlog::level::info);
-  logger->flush_on(spdlog::level::trace);
-  return logger;
-}
-
-std::shared_ptr<spdlog::logger>& logger() {
-  static std::shared_ptr<spdlog::logger> instance = make_logger();
-  return instance;
-}
-
-// JSON string escapes; they serve text values with blanks or quotes as well.
-void append_quoted(std::string& out, std::string_view text) {
-  out += '"';
-  for (char c : text) {
-    switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-          out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-        else
-          out += c;
-    }
-  }
-  out += '"';
-}
-
-bool needs_quotes(std::string_view text) {
-  if (text.empty()) return true;
-  for (char c : text)
-    if (static_cast<unsigned char>(c) <= 0x20 || c == '"' || c == '=' || c == '\\' || c == 0x7f)
-      return true;
-  return false;
-}
+Level g_level = Level::kOff;
+Write g_write;
 
 }  // namespace
 
-void configure(Options options) {
-  g_format = options.format;
-  logger() = make_logger();
-  logger()->set_level(to_spdlog(options.level));
+std::string number_text(double value) {
+  return fmt::format("{}", value);
 }
 
-Result<Level> parse_level(std::string_view name) {
-  for (std::size_t i = 0; i < std::size(kLevelNames); ++i)
-    if (kLevelNames[i] == name) return static_cast<Level>(i);
-  return fail(Code::kUsage, "no log level '{}'; use trace, debug, info, warn, error or off", name);
+void set_sink(Level level, Write write) {
+  g_level = write ? level : Level::kOff;
+  g_write = std::move(write);
 }
 
 bool enabled(Level level) {
-  return logger()->should_log(to_spdlog(level));
+  return level >= g_level && g_level != Level::kOff;
 }
 
 void write(Level level, std::string_view event, Fields fields) {
-  if (!enabled(level)) return;
-  const bool json = g_format == Format::kJson;
-  logger()->log(to_spdlog(level), "{}{}{}{}", json ? "\"" : "",
-                kLevelNames[static_cast<int>(level)], json ? "\"," : " ",
-                render(g_format, event, fields));
-}
-
-std::string render(Format format, std::string_view event, Fields fields) {
-  std::string out;
-  if (format == Format::kJson) {
-    out += "\"event\":";
-    append_quoted(out, event);
-    for (const Field& field : fields) {
-      out += ',';
-      append_quoted(out, field.key);
-      out += ':';
-      if (field.is_text)
-        append_quoted(out, field.value);
-      else
-        out += field.value;
-    }
-    return out;
-  }
-  out += event;
-  for (const Field& field : fields) {
-    out += ' ';
-    out += field.key;
-    out += '=';
-    if (field.is_text && needs_quotes(field.value))
-      append_quoted(out, field.value);
-    else
-      out += field.value;
-  }
-  return out;
+  if (enabled(level)) g_write(level, event, std::span(fields.begin(), fields.size()));
 }
 
 }  // namespace coffer::log

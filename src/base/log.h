@@ -1,21 +1,27 @@
-// Structured logs: an event name and fields, one line each, on stderr. Secrets are never fields.
+// Structured logs: an event name and fields. Secrets are never fields.
 //   log::info("block applied", {{"number", n}, {"txs", count}});
-// prints  2026-01-31T12:00:00.123Z info block applied number=17 txs=3   (or one JSON object a line)
+// They go to the sink that the program sets, and nowhere if it sets none.
 #pragma once
 
 #include <concepts>
+#include <functional>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
-#include "base/result.h"
 #include "base/strong.h"
 
 namespace coffer::log {
 
 enum class Level { kTrace, kDebug, kInfo, kWarn, kError, kOff };
-enum class Format { kText, kJson };
+
+std::string number_text(double value);
+template <std::integral T>
+std::string number_text(T value) {
+  return std::to_string(value);
+}
 
 // A value of one field; text is quoted as needed when written.
 struct Field {
@@ -29,25 +35,21 @@ struct Field {
   Field(std::string_view k, bool v) : key(k), value(v ? "true" : "false"), is_text(false) {}
   template <typename T>
     requires std::integral<T> || std::floating_point<T>
-  Field(std::string_view k, T v) : key(k), value(fmt::format("{}", v)), is_text(false) {}
+  Field(std::string_view k, T v) : key(k), value(number_text(v)), is_text(false) {}
   template <typename Tag>
   Field(std::string_view k, StrongU64<Tag> v) : Field(k, v.value) {}
   // A number that may be absent is null then.
   template <typename T>
     requires std::integral<T> || std::floating_point<T>
   Field(std::string_view k, const std::optional<T>& v)
-      : key(k), value(v ? fmt::format("{}", *v) : "null"), is_text(false) {}
+      : key(k), value(v ? number_text(*v) : "null"), is_text(false) {}
 };
 using Fields = std::initializer_list<Field>;
 
-struct Options {
-  Level level = Level::kInfo;
-  Format format = Format::kText;
-};
-
-// Call before threads start; the default is info, as text.
-void configure(Options options);
-Result<Level> parse_level(std::string_view name);
+// What becomes of an event. Called from any thread.
+using Write = std::function<void(Level level, std::string_view event, std::span<const Field>)>;
+// Events of this level and above go to `write`; an empty one ends it. Before threads start.
+void set_sink(Level level, Write write);
 
 // Thread-safe.
 bool enabled(Level level);
@@ -65,8 +67,5 @@ inline void warn(std::string_view event, Fields fields = {}) {
 inline void error(std::string_view event, Fields fields = {}) {
   write(Level::kError, event, fields);
 }
-
-// The line that write() would print, without the time: for tests.
-std::string render(Format format, std::string_view event, Fields fields);
 
 }  // namespace coffer::log

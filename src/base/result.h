@@ -11,8 +11,16 @@
 
 namespace coffer {
 
+// A class of its own and no alias, so that every compiler warns when one is ignored: std::expected
+// of libstdc++ 12 does not.
 template <typename T = void>
-using Result = std::expected<T, Error>;
+class [[nodiscard]] Result : public std::expected<T, Error> {
+ public:
+  using Base = std::expected<T, Error>;
+  using Base::Base;
+  Result() = default;
+  Result(Base base) : Base(std::move(base)) {}
+};
 
 // return fail(Code::kNotFound, "no block {}", n);
 template <typename... Args>

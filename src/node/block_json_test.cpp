@@ -117,8 +117,7 @@ TEST(BlockJson, CardanoAmountsAreStrings) {  // U9
   const chain::Network network = chain::find_network("cardano", "preview").value();
   const bj::value shown = bj::parse(block_json(network, block, true).value()).at("txs").at(0);
   EXPECT_EQ(shown.at("outputs").at(0).at("lovelace"), bj::value("9007199254740993"));
-  EXPECT_EQ(shown.at("outputs").at(0).at("assets").at(0).at(2),
-            bj::value("18446744073709551615"));
+  EXPECT_EQ(shown.at("outputs").at(0).at("assets").at(0).at(2), bj::value("18446744073709551615"));
   EXPECT_EQ(shown.at("collateral_return").at("lovelace"), bj::value("9007199254740993"));
   EXPECT_EQ(shown.at("fee"), bj::value("170000"));
   EXPECT_EQ(shown.at("total_collateral"), bj::value("300000"));

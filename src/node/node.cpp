@@ -4,11 +4,11 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "feed/open_source.h"
 #include "follow/source_block_reader.h"
 #include "node/database.h"
 #include "node/devnet_setup.h"
 #include "node/identity_file.h"
-#include "node/make_source.h"
 #include "node/network_setup.h"
 #include "node/snapshot.h"
 #include "node/sql_store.h"
@@ -38,7 +38,7 @@ http::Options http_options(const config::HttpConfig& config) {
 Result<> check_source(const config::Config& config, const chain::Network& network,
                       const Clock& clock) {
   if (config.source != "devnet") {
-    (void)TRY(make_source({config, network}, clock));
+    (void)TRY(feed::open_source(config.source, network, clock));
     return {};
   }
   if (config.network != "devnet")
@@ -163,7 +163,7 @@ Result<std::unique_ptr<bus::BlockReader>> Node::open_blocks() const {
   if (config_.source == "devnet")
     source = open_devnet();
   else
-    source = TRY(make_source({config_, network_, false}, clock_));
+    source = TRY(feed::open_source(config_.source, network_, clock_, {.follow = false}));
   return std::make_unique<follow::SourceBlockReader>(std::move(source), network_, *chain_);
 }
 
@@ -179,7 +179,8 @@ Result<> Node::open_source() {
   if (config_.source == "devnet") {
     source_ = open_devnet();
   } else {
-    source_ = TRY(make_source({config_, network_, !options_.one_shot}, clock_));
+    source_ =
+        TRY(feed::open_source(config_.source, network_, clock_, {.follow = !options_.one_shot}));
     options.stop_number = options_.stop_height;
     options.stop_at_tip = options_.one_shot;
   }

@@ -1,7 +1,7 @@
 // The program: the list of all commands, and the settings that they run with.
 #include <algorithm>
 
-#include "base/log.h"
+#include "base/log_stderr.h"
 #include "cli/command_tree.h"
 #include "config/keys.h"
 #include "node/commands.h"
@@ -51,8 +51,9 @@ Result<Context> make_context(const cli::Invocation& given) {
   for (const cli::SettingValue& setting : given.settings)
     sources.flags.push_back({setting.key, setting.text});
   Context context{TRY(config::load_config(sources)), given.json, given.program};
-  log::configure({TRY(log::parse_level(context.config.log.level)),
-                  context.config.log.format == "json" ? log::Format::kJson : log::Format::kText});
+  log::write_to_stderr(
+      TRY(log::parse_level(context.config.log.level)),
+      context.config.log.format == "json" ? log::Format::kJson : log::Format::kText);
   return context;
 }
 

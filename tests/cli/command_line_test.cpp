@@ -291,11 +291,11 @@ TEST_F(CommandLine, ImportCoreReadsStandardInput) {
   ASSERT_EQ(run(with_data({"wallet", "create", "shop"})).exit_code, 0);
   const std::string file = data("core.json");
   const bj::object descriptor = {{"desc", "wpkh(" + wallet::kTestnetKey + "/0/*)"},
-                                   {"timestamp", 0},
-                                   {"active", true},
-                                   {"internal", false},
-                                   {"range", {0, 9}},
-                                   {"next", 0}};
+                                 {"timestamp", 0},
+                                 {"active", true},
+                                 {"internal", false},
+                                 {"range", {0, 9}},
+                                 {"next", 0}};
   std::ofstream(file) << bj::serialize(
       bj::object{{"wallet_name", "w"}, {"descriptors", bj::array{descriptor}}});
   const Line import = with_data({"wallet", "import", "core", "shop", "-"});

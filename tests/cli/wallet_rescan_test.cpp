@@ -260,7 +260,7 @@ TEST_F(WalletRescan, TheDaemonBeginsAtTheBirthday) {
   EXPECT_EQ(as_json({"wallet", "rescan", "all"}).at("changed").to_number<int>(), 0);
   EXPECT_GE(as_json({"wallet", "balance", "all"}).at("coins").to_number<std::uint64_t>(), 1u);
   const bj::value coins = as_json({"wallet", "coins", "all", "--order", "oldest", "--state",
-                                     "confirmed,immature,spent", "--count", "1000"});
+                                   "confirmed,immature,spent", "--count", "1000"});
   ASSERT_FALSE(coins.at("coins").as_array().empty());
   for (const bj::value& coin : coins.at("coins").as_array())
     EXPECT_TRUE(coin.at("height").is_null() || coin.at("height").to_number<int>() >= 100) << coin;

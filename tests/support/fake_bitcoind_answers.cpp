@@ -53,11 +53,11 @@ const FakeBitcoind::Stored* FakeBitcoind::find_block(const std::string& printed_
 bj::value FakeBitcoind::chain_info() const {
   const feed::RpcTip tip = reported_tip_.value_or(feed::RpcTip{chain_.size() - 1, chain_.back()});
   bj::object info{{"chain", "regtest"},
-                    {"blocks", tip.height},
-                    {"headers", tip.height},
-                    {"bestblockhash", printed(tip.hash)},
-                    {"initialblockdownload", false},
-                    {"pruned", prune_height_ > 0}};
+                  {"blocks", tip.height},
+                  {"headers", tip.height},
+                  {"bestblockhash", printed(tip.hash)},
+                  {"initialblockdownload", false},
+                  {"pruned", prune_height_ > 0}};
   if (prune_height_ > 0) info["pruneheight"] = prune_height_;
   return info;
 }

@@ -152,13 +152,13 @@ bj::value preview_row(const chain::Block& block, const chain::Tx& tx) {
   bj::array outputs;
   for (const chain::Output& o : block.outputs_of(tx)) outputs.emplace_back(output(o));
   bj::object row = {{"b", block.number.value},
-                      {"tx", tx.id.hex()},
-                      {"valid", tx.valid},
-                      {"in", inputs(block.inputs_of(tx))},
-                      {"col", inputs(block.collateral_of(tx))},
-                      {"ref", inputs(block.reference_inputs_of(tx))},
-                      {"out", outputs},
-                      {"fee", tx.fee.value}};
+                    {"tx", tx.id.hex()},
+                    {"valid", tx.valid},
+                    {"in", inputs(block.inputs_of(tx))},
+                    {"col", inputs(block.collateral_of(tx))},
+                    {"ref", inputs(block.reference_inputs_of(tx))},
+                    {"out", outputs},
+                    {"fee", tx.fee.value}};
   row["colret"] = tx.collateral_return == chain::kNone
                       ? bj::value()
                       : bj::value(output(block.outputs[tx.collateral_return]));

@@ -66,8 +66,8 @@ class RecordedNode {
   }
 
   static http::Response answered(bj::value result) {
-    return http::json_response(bj::serialize(
-        bj::object{{"result", std::move(result)}, {"error", nullptr}, {"id", 1}}));
+    return http::json_response(
+        bj::serialize(bj::object{{"result", std::move(result)}, {"error", nullptr}, {"id", 1}}));
   }
   static http::Response refused(int code, const char* words) {
     const bj::object error{{"code", code}, {"message", words}};
@@ -141,7 +141,7 @@ class RecordedNode {
   std::vector<Hash256> hashes_;
   std::map<std::string, std::size_t> heights_;
   std::atomic<std::size_t> tip_;
-  bj::array zmq_;   // set before anybody asks
+  bj::array zmq_;     // set before anybody asks
   std::mutex mutex_;  // guards asked_, mempool_ and authorization_
   std::map<std::string, std::size_t> asked_;
   std::map<std::string, std::string> mempool_;
@@ -233,8 +233,8 @@ TEST_F(RpcOffers, TheNodeTellsWhereItPublishes) {
     ZmqPublisher publisher;
     const std::string port = publisher.address().substr(publisher.address().rfind(':'));
     bj::array offers = {bj::object{{"type", "pubrawtx"}, {"address", "tcp://127.0.0.1:1"}},
-                          bj::object{{"type", "pubsequence"}, {"address", "ipc:///nowhere"}},
-                          bj::object{{"type", 7}}, "nonsense"};
+                        bj::object{{"type", "pubsequence"}, {"address", "ipc:///nowhere"}},
+                        bj::object{{"type", 7}}, "nonsense"};
     offers.push_back(bj::object{{"type", "pubhashblock"}, {"address", "tcp://0.0.0.0" + port}});
     if (topic == "sequence")
       offers.push_back(bj::object{{"type", "pubsequence"}, {"address", "tcp://*" + port}});
