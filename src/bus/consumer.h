@@ -27,8 +27,7 @@ class Consumer {
   // Where its data stand. Thread-safe.
   virtual Position position() const = 0;
 
-  // May hold back its commit while block.below_window is true or block.behind is not zero, until
-  // flush().
+  // May hold back its commit, as CommitPolicy says, until flush().
   virtual Result<> on_block(const BlockApplied& block) = 0;
   // All or nothing. Errors: kBeyondWindow when it cannot undo that much (U2).
   virtual Result<> on_rollback(const RolledBack& rollback) = 0;

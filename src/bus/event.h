@@ -31,11 +31,9 @@ struct Position {
 struct BlockApplied {
   Ordinal ordinal;
   std::shared_ptr<const chain::Block> block;  // hashed, verified, with its number set
-  // True when no rollback can reach it: many such blocks may share one commit. Which consumers
-  // commit the other blocks one by one, and never both kinds together: E2.
+  // True when no rollback can reach it. CommitPolicy tells which blocks may share a commit (E2).
   bool below_window = false;
-  // How many blocks the source is known to have beyond this one. While there are some, a consumer
-  // may hold its commit back, to put several whole blocks into one.
+  // How many blocks the source is known to have beyond this one.
   std::uint64_t behind = 0;
 
   Position position() const { return Position::after(ordinal, block->point()); }

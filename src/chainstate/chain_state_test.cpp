@@ -254,6 +254,20 @@ TEST_F(ChainStateTest, HeldBlocksAreCommittedBeforeTheFirstOfTheWindow) {  // E2
   EXPECT_EQ(writer->committed().height(), 3u);
 }
 
+TEST_F(ChainStateTest, BlocksOfTheWindowAreGroupedOnlyWhileBehind) {  // E2
+  const auto writer = GroupedWriter::open(*db_, "test").value();
+  const auto stored_after = [&](std::uint64_t number, std::uint64_t behind) {
+    const auto block = std::make_shared<chain::Block>(header(0, number, {}));
+    EXPECT_TRUE(writer->apply({Ordinal(number), block, false, behind}, [](kv::Batch&) {}));
+    return GroupedWriter::open(*db_, "test").value()->position().height();
+  };
+  EXPECT_EQ(stored_after(0, 2), 0u);
+  EXPECT_EQ(stored_after(1, 1), 0u);
+  EXPECT_EQ(stored_after(2, 0), 3u);
+  EXPECT_EQ(stored_after(3, 0), 4u);
+  EXPECT_EQ(stored_after(4, 0), 5u);
+}
+
 TEST_F(ChainStateTest, TheEventLogNumbersAndForgets) {
   int woken = 0;
   events_->on_append([&] { ++woken; });

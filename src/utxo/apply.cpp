@@ -40,7 +40,8 @@ Result<> Writer::apply(const bus::BlockApplied& event) {
 Result<> Writer::apply_block(const bus::BlockApplied& event) {
   const chain::Block& block = *event.block;
   const Stopwatch watch;
-  const bool keep_delta = event.behind < options_.rollback_window;
+  if (commit_policy_.must_commit_before(held_, event)) TRY(commit());
+  const bool keep_delta = !commit_policy_.is_below_window(event);
   const bool keep_spent =
       options_.self_contained_delta ? event.behind < options_.prune_depth : keep_delta;
   if (!keep_spent) TRY(forget_before(!keep_delta));
@@ -71,11 +72,10 @@ Result<> Writer::apply_block(const bus::BlockApplied& event) {
   forget_spent_coins();
   tip_.position = event.position();
   tip_.number = block.number;
-  ++held_blocks_;
+  held_ = {held_.blocks + 1, held_bytes(), !keep_delta};
   spent_since_prune_ += work_.spends.size();
   counters_.blocks += 1;
-  const bool hold = event.behind > 0 && held_bytes() < options_.cache_bytes;
-  if (!hold) TRY(commit());
+  if (commit_policy_.must_commit_after(held_, event)) TRY(commit());
   counters_.apply_us += watch.micros();
   return {};
 }

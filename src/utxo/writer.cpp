@@ -7,7 +7,13 @@ namespace coffer::utxo {
 
 Writer::Writer(kv::Database& db, const chain::Network& network, const Options& options,
                const Columns& columns, const Tip& tip)
-    : db_(db), network_(network), options_(options), columns_(columns), tip_(tip), committed_(tip) {
+    : db_(db),
+      network_(network),
+      options_(options),
+      columns_(columns),
+      tip_(tip),
+      committed_(tip),
+      commit_policy_({.bytes = options.cache_bytes, .window = options.rollback_window}) {
   if (options.store == StoreType::kMmr) accumulator_.emplace(db, columns.mmr, tip.leaves);
 }
 
@@ -27,10 +33,10 @@ Result<> Writer::count_in(ByteView record, bool in) {
 // again: its outputs would look as if the block had them twice.
 Result<> Writer::give_up(Result<> failed) {
   // Doing the call again would pass over the blocks that were held back.
-  if (held_blocks_ > 0) failed.error().retryable = false;
+  if (held_.blocks > 0) failed.error().retryable = false;
   changes_ = ChangeSet{};
   returned_spent_.clear();
-  held_blocks_ = 0;
+  held_ = {};
   tip_ = committed_;
   if (accumulator_) accumulator_->reset(tip_.leaves);
   return failed;
@@ -65,12 +71,12 @@ Result<> Writer::add_genesis(std::span<const chain::GenesisUtxo> genesis) {
     changes_.coins.set_body(coin, Body::copy(record));
     TRY(count_in(record, true));
   }
-  held_blocks_ = 1;
+  held_.blocks = 1;
   return commit();
 }
 
 Result<> Writer::flush() {
-  if (held_blocks_ == 0) return {};
+  if (held_.blocks == 0) return {};
   return commit();
 }
 
@@ -93,7 +99,7 @@ Result<> Writer::commit() {
   }
   changes_ = ChangeSet{};
   returned_spent_.clear();
-  const std::uint64_t blocks = std::exchange(held_blocks_, 0);
+  const std::uint64_t blocks = std::exchange(held_, {}).blocks;
   committed_ = tip_;
   if (blocks > 1)
     log::debug("utxo commit", {{"blocks", blocks},

@@ -8,7 +8,7 @@
 #include <atomic>
 #include <map>
 
-#include "bus/event.h"
+#include "bus/commit_policy.h"
 #include "chain/network.h"
 #include "utxo/accumulator.h"
 #include "utxo/changes.h"
@@ -129,7 +129,8 @@ class Writer {
   std::map<chain::Outpoint, Bytes> returned_spent_;
   std::optional<Accumulator> accumulator_;  // with store mmr
   Work work_;
-  std::uint64_t held_blocks_ = 0;
+  const bus::CommitPolicy commit_policy_;
+  bus::HeldBlocks held_;
   std::uint64_t spent_since_prune_ = 0;
   Counters counters_;
 };

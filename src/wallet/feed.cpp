@@ -35,7 +35,9 @@ Result<> forget_mempool(sql::Transaction& sql) {
 }  // namespace
 
 Feed::Feed(Store& store, FeedOptions options, bus::Position position)
-    : store_(store), options_(options), position_(position) {}
+    : store_(store),
+      commit_policy_({.blocks = options.held_blocks, .bytes = options.held_bytes}),
+      position_(position) {}
 
 Result<std::unique_ptr<Feed>> Feed::open(Store& store, FeedOptions options) {
   auto position =
@@ -83,13 +85,12 @@ Result<> Feed::skip_to(const bus::Position& position) {
 }
 
 Result<> Feed::on_block(const bus::BlockApplied& block) {
-  // A commit does not span what may be undone and what may not (E2).
-  if (!held_.empty() && held_.back().below_window != block.below_window) TRY(flush());
+  bus::HeldBlocks held{held_.size(), held_bytes_, !held_.empty() && held_.back().below_window};
+  if (commit_policy_.must_commit_before(held, block)) TRY(flush());
   held_.push_back(block);
   held_bytes_ += block.block->raw.size();
-  const bool may_wait = block.below_window || block.behind > 0;
-  const bool is_full = held_.size() >= options_.held_blocks || held_bytes_ >= options_.held_bytes;
-  if (!may_wait || is_full)
+  held = {held_.size(), held_bytes_, block.below_window};
+  if (commit_policy_.must_commit_after(held, block))
     if (Result<> done = commit(); !done) {
       // The bus delivers this block again; those before it are still held.
       held_bytes_ -= held_.back().block->raw.size();

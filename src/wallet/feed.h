@@ -4,6 +4,7 @@
 
 #include <mutex>
 
+#include "bus/commit_policy.h"
 #include "bus/consumer.h"
 #include "wallet/ledger_impl.h"
 #include "wallet/watch.h"
@@ -82,7 +83,7 @@ class Feed final : public bus::Consumer {
   void watch(const TxView& view, const std::vector<Hit>& hits);
 
   Store& store_;
-  const FeedOptions options_;
+  const bus::CommitPolicy commit_policy_;
   std::mutex writing_;  // the bus's thread, or a rescan
   WatchSet watch_;
   std::uint64_t changed_ = 0, look_again_at_ = 100;  // keep_statistics()
