@@ -62,7 +62,7 @@ class Recorder : public Consumer {
     return {};
   }
   bool can_wait() const override { return waits; }
-  Result<> look_again() override {
+  Result<> probe() override {
     if (away > 0) return --away, fail(still, "still away");
     return flush();
   }
@@ -101,7 +101,7 @@ TEST(Bus, DeliversInOrderAndFlushesWhenIdle) {
 
 TEST(Bus, FlushesLaterWhileTheSourceHasMore) {
   Recorder a("a");
-  Bus bus({.linger_ms = 60'000});
+  Bus bus({.flush_delay_ms = 60'000});
   bus.add(a);
   bus.start();
   BlockApplied block = toy_block(0);
@@ -117,7 +117,7 @@ TEST(Bus, FlushesLaterWhileTheSourceHasMore) {
 
 TEST(Bus, TransactionsDoNotPutTheFlushOff) {
   Recorder a("a");
-  Bus bus({.linger_ms = 100});
+  Bus bus({.flush_delay_ms = 100});
   bus.add(a);
   bus.start();
   BlockApplied block = toy_block(0);

@@ -46,7 +46,7 @@ void Follower::stop() {
 Result<bus::Position> Follower::rejoin_by_blocks(const bus::ConsumerInfo& info) {
   const std::uint64_t height = chain_.position().height();
   for (std::uint64_t below = height;;) {
-    const auto kept = TRY(bus_.newest_kept(info.name, below));
+    const auto kept = TRY(bus_.newest_block_below(info.name, below));
     std::optional<chainstate::HeaderInfo> header;
     if (kept) header = TRY(chain_.at(kept->ordinal));
     if (kept && (!header || header->hash != kept->hash)) {

@@ -102,7 +102,7 @@ Result<> Feed::on_block(const bus::BlockApplied& block) {
   return {};
 }
 
-Result<> Feed::look_again() {
+Result<> Feed::probe() {
   // By a write: a full disk, and a server that stands by, can be read. What left the mempool
   // meanwhile was not heard of; what is in it is told anew.
   const auto stored = store_.database().run_transaction(
@@ -122,7 +122,7 @@ Result<> Feed::look_again() {
   return {};
 }
 
-Result<std::optional<bus::KeptBlock>> Feed::newest_kept(std::uint64_t below_height) const {
+Result<std::optional<bus::KeptBlock>> Feed::newest_block_below(std::uint64_t below_height) const {
   auto connection = TRY(store_.database().acquire());
   const auto row = TRY(connection.one<std::uint64_t, Hash256>(
       "SELECT block_height, header_hash FROM blocks WHERE block_height < $1"

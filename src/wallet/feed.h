@@ -32,9 +32,10 @@ class Feed final : public bus::Consumer {
   Result<> on_tx_dropped(const bus::TxDropped& dropped) override;
   Result<> flush() override;
   bool can_wait() const override { return true; }
-  Result<> look_again() override;
+  Result<> probe() override;
   // Those that wallets have transactions in: nothing of the others is kept.
-  Result<std::optional<bus::KeptBlock>> newest_kept(std::uint64_t below_height) const override;
+  Result<std::optional<bus::KeptBlock>> newest_block_below(
+      std::uint64_t below_height) const override;
   std::string repair() const override {
     return "see 'coffer wallet verify'; a wallet is read anew with 'coffer wallet rescan'";
   }

@@ -77,11 +77,11 @@ class Remote final : public bus::Consumer {
     return {};
   }
   bool can_wait() const override { return true; }
-  Result<> look_again() override {
+  Result<> probe() override {
     if (away > 0) return --away, fail(Error{Code::kUnavailable, true, "away"});
     return {};
   }
-  Result<std::optional<bus::KeptBlock>> newest_kept(std::uint64_t below) const override {
+  Result<std::optional<bus::KeptBlock>> newest_block_below(std::uint64_t below) const override {
     std::lock_guard lock(mutex_);
     for (std::uint64_t at = std::min<std::uint64_t>(below, heard.size()); at-- > 0;)
       if (at % 3 == 0) return bus::KeptBlock{Ordinal(at), heard[at]};
