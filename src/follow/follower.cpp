@@ -55,8 +55,8 @@ Result<bus::Position> Follower::rejoin_by_blocks(const bus::ConsumerInfo& info) 
     }
     // All it has of our part of the chain is right; the rest we shall see.
     if (below == height && info.position.height() > height) {
-      settle_at_height_ =
-          std::min(settle_at_height_.value_or(info.position.height()), info.position.height());
+      rejoin_at_block_count_ =
+          std::min(rejoin_at_block_count_.value_or(info.position.height()), info.position.height());
       log::warn("consumer is ahead of the headers and waits for them",
                 {{"consumer", info.name}, {"blocks", info.position.height() - height}});
       return info.position;
@@ -65,10 +65,10 @@ Result<bus::Position> Follower::rejoin_by_blocks(const bus::ConsumerInfo& info) 
   }
 }
 
-Result<> Follower::settle_consumers() {
+Result<> Follower::rejoin_consumers() {
   TRY(bus_.drain());  // or blocks still queued would carry one on along a stale branch
   bus_.resume();
-  settle_at_height_.reset();
+  rejoin_at_block_count_.reset();
   for (const bus::ConsumerInfo& info : bus_.consumers()) {
     if (info.state != bus::ConsumerState::kRunning) continue;
     auto rejoined = chain_.rejoin(info.position);
@@ -89,7 +89,7 @@ Result<> Follower::settle_consumers() {
   return bus_.drain();
 }
 
-Result<> Follower::meet_source() {
+Result<> Follower::connect_source() {
   TRY(find_common_block());
   log_connected();
   return {};
@@ -184,11 +184,11 @@ Result<> Follower::on_block(std::shared_ptr<chain::Block> block) {
   switch (placed.placement) {
     case chainstate::Placement::kKnown:
       TRY(chain_.fill_in(*block, placed.ordinal));
-      heard_ = true;
+      received_block_ = true;
       return deliver(std::move(block), placed.ordinal);
     case chainstate::Placement::kDetached:
       // The source jumped; meeting it anew finds the common block. Twice in a row it is its fault.
-      if (!heard_)
+      if (!received_block_)
         return fail(Code::kInvalidInput,
                     "{} sent block {}, which follows no block that is known here",
                     source_.describe(), display(network_.family, block->hash));
@@ -198,7 +198,7 @@ Result<> Follower::on_block(std::shared_ptr<chain::Block> block) {
     case chainstate::Placement::kForks: break;
   }
   const chainstate::Connected connected = TRY(ours(chain_.connect(*block, placed)));
-  heard_ = true;
+  received_block_ = true;
   if (connected.rolled_back) {
     if (!options_.quiet)
       log::info("rolled back",
@@ -209,9 +209,9 @@ Result<> Follower::on_block(std::shared_ptr<chain::Block> block) {
     }
   }
   // Who is ahead of the headers is on a branch that is not known yet: nobody leads it back blindly.
-  if (settle_at_height_ &&
-      (connected.rolled_back || connected.ordinal.value + 1 >= *settle_at_height_)) {
-    meet_again_ = true;  // all are told then, and the block comes again
+  if (rejoin_at_block_count_ &&
+      (connected.rolled_back || connected.ordinal.value + 1 >= *rejoin_at_block_count_)) {
+    reconnect_ = true;  // all are told then, and the block comes again
     return {};
   }
   if (connected.rolled_back) TRY(bus_.publish(*connected.rolled_back));
@@ -244,7 +244,7 @@ Result<bool> Follower::consume(BoundedQueue<Item>& queue) {
     }
     if (std::holds_alternative<feed::End>(*item)) return true;
     TRY(on_item(*item));
-    if (meet_again_ || bus_.has_recovered()) return false;
+    if (reconnect_ || bus_.has_recovered()) return false;
     const auto tip = chain_.tip();
     const auto source_tip = source_.tip_number();
     const bool at_tip = tip && source_tip && tip->number.value >= *source_tip;
@@ -259,13 +259,13 @@ Result<bool> Follower::consume(BoundedQueue<Item>& queue) {
 }
 
 Result<bool> Follower::follow_once() {
-  heard_ = meet_again_ = false;
+  received_block_ = reconnect_ = false;
   own_failure_ = false;
   delivered_.reset();
   mempool_.clear();
-  TRY(settle_consumers());
+  TRY(rejoin_consumers());
   if (TRY(has_reached_stop())) return true;
-  TRY(meet_source());
+  TRY(connect_source());
   BoundedQueue<Item> queue(options_.decode_ahead_blocks);
   std::thread reader([&] { read_ahead(queue); });
   Result<bool> done = consume(queue);
@@ -289,7 +289,7 @@ Result<bool> Follower::has_reached_stop() const {
 }
 
 Result<> Follower::on_failure(Error error, Retry& retry) {
-  const RetryDecision decision = retry.failed(error, heard_);
+  const RetryDecision decision = retry.failed(error, received_block_);
   if (own_failure_ || decision.give_up || (source_.is_static() && !error.retryable)) {
     set_state(FollowState::kFailed, error.message);
     return fail(std::move(error));

@@ -68,7 +68,7 @@ class Follower {
 
   // Consumers on stale branches are led back; those on unknown ones halt (E10), unless they know
   // their own blocks. Those that waited for something and have it hear again.
-  Result<> settle_consumers();
+  Result<> rejoin_consumers();
   // Where a consumer on a branch without headers goes on: its own position while the headers are
   // only behind it, or its newest block that is on the chain. Errors: kNotFound.
   Result<bus::Position> rejoin_by_blocks(const bus::ConsumerInfo& info);
@@ -81,7 +81,7 @@ class Follower {
   Result<> deliver(std::shared_ptr<chain::Block> block, Ordinal ordinal);
   void read_ahead(BoundedQueue<Item>& queue);
   Item decode(feed::Step step) const;
-  Result<> meet_source();
+  Result<> connect_source();
   Result<> find_common_block();
   // Whether nothing is left to do for stop_number.
   Result<bool> has_reached_stop() const;
@@ -96,11 +96,11 @@ class Follower {
   bus::Bus& bus_;
   const FollowerOptions options_;
   std::atomic<bool> stopping_{false};
-  bool meet_again_ = false;  // consumers are to be settled before the next block
+  bool reconnect_ = false;  // consumers are to be settled before the next block
   // A consumer ahead of the headers is looked at again when they have reached it.
-  std::optional<std::uint64_t> settle_at_height_;
-  bool heard_ = false;      // a block came since the last connection
-  bool connected_ = false;  // the source was met, and has not failed since
+  std::optional<std::uint64_t> rejoin_at_block_count_;
+  bool received_block_ = false;  // a block came since the last connection
+  bool connected_ = false;       // the source was met, and has not failed since
   bool ever_connected_ = false;
   // What failed is ours: asking the source again does not mend it.
   std::atomic<bool> own_failure_{false};

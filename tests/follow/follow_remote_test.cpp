@@ -66,13 +66,13 @@ class Remote final : public bus::Consumer {
     if (away > 0) return --away, fail(Error{Code::kUnavailable, true, "away"});
     std::lock_guard lock(mutex_);
     position_ = block.position();
-    heard.push_back(block.block->hash);
+    received.push_back(block.block->hash);
     return {};
   }
   Result<> on_rollback(const bus::RolledBack& rollback) override {
     std::lock_guard lock(mutex_);
     position_ = rollback.to;
-    heard.resize(rollback.to.height());
+    received.resize(rollback.to.height());
     ++rollbacks;
     return {};
   }
@@ -83,13 +83,13 @@ class Remote final : public bus::Consumer {
   }
   Result<std::optional<bus::KeptBlock>> newest_block_below(std::uint64_t below) const override {
     std::lock_guard lock(mutex_);
-    for (std::uint64_t at = std::min<std::uint64_t>(below, heard.size()); at-- > 0;)
-      if (at % 3 == 0) return bus::KeptBlock{Ordinal(at), heard[at]};
+    for (std::uint64_t at = std::min<std::uint64_t>(below, received.size()); at-- > 0;)
+      if (at % 3 == 0) return bus::KeptBlock{Ordinal(at), received[at]};
     return std::nullopt;
   }
   std::string repair() const override { return ""; }
 
-  std::vector<Hash256> heard;  // along its chain
+  std::vector<Hash256> received;  // along its chain
   std::atomic<int> away{0};
   int rollbacks = 0;
 
@@ -127,8 +127,8 @@ class FollowRemote : public testing::TestWithParam<Family> {
     EXPECT_EQ(stores.totals->position().height(), blocks.size());
     EXPECT_EQ(remote.position(), stores.chain->position());
     for (std::uint64_t at = 0; at < blocks.size(); ++at)
-      ASSERT_EQ(remote.heard.at(at), stores.chain->at(Ordinal(at)).value()->hash) << at;
-    EXPECT_EQ(remote.heard.size(), blocks.size());
+      ASSERT_EQ(remote.received.at(at), stores.chain->at(Ordinal(at)).value()->hash) << at;
+    EXPECT_EQ(remote.received.size(), blocks.size());
   }
   std::vector<Bytes> chain_of(std::uint64_t seed, std::size_t blocks) {
     feed::DevnetChain devnet({.family = GetParam(), .seed = seed, .reorg_every = 0});
