@@ -197,7 +197,7 @@ Result<std::optional<ImmutableSource::Chunk>> ImmutableSource::find_chunk(Slot s
   return found;
 }
 
-Result<> ImmutableSource::learn_tip() {
+Result<> ImmutableSource::find_tip() {
   for (std::uint64_t number = std::uint64_t{last_number_} + 1; number-- > first_number_;) {
     const Chunk chunk = TRY(load(static_cast<std::uint32_t>(number)));
     for (std::size_t i = chunk.entries.size(); i-- > 0;) {
@@ -212,7 +212,7 @@ Result<> ImmutableSource::learn_tip() {
 
 Result<chain::Point> ImmutableSource::intersect(std::span<const chain::Point> points) {
   TRY(look());
-  TRY(learn_tip());
+  TRY(find_tip());
   for (const chain::Point& point : points) {
     if (interrupted_) return cancelled();
     if (point.is_origin()) break;
@@ -247,7 +247,7 @@ Result<bool> ImmutableSource::advance() {
     const bool grew = again.entries.size() > chunk_.entries.size() || !again.last;
     chunk_ = std::move(again);
     if (!grew) return false;
-    TRY(learn_tip());
+    TRY(find_tip());
   }
   return true;
 }

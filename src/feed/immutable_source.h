@@ -60,7 +60,7 @@ class ImmutableSource final : public Source {
   Result<> check_block(const ChunkEntry& entry, ByteView raw);
   // The last chunk whose first block's slot is not after this one.
   Result<std::optional<Chunk>> find_chunk(Slot slot) const;
-  Result<> learn_tip();
+  Result<> find_tip();
   // Loads the chunk that holds the next block. False: there is none now.
   Result<bool> advance();
   bool wait(int timeout_ms);

@@ -35,7 +35,7 @@ Result<Bytes> N2cSource::answer_to(std::uint16_t protocol, ByteView question) {
   return std::move(*answer);
 }
 
-Result<chain::Point> N2cSource::meet(std::span<const chain::Point> points) {
+Result<chain::Point> N2cSource::connect_at(std::span<const chain::Point> points) {
   TRY(connection_.open(options_.socket));
   const Bytes shaken = TRY(answer_to(kHandshake, propose_versions(options_.network_magic)));
   const std::uint16_t version = TRY(read_handshake_answer(shaken));
@@ -61,7 +61,7 @@ Result<chain::Point> N2cSource::intersect(std::span<const chain::Point> points) 
   owed_ = 0;
   awaiting_ = false;
   far_from_tip_ = false;
-  Result<chain::Point> met = meet(points);
+  Result<chain::Point> met = connect_at(points);
   if (met) return met;
   connection_.close();
   return fail(std::move(met).error().in(describe()));
@@ -70,7 +70,7 @@ Result<chain::Point> N2cSource::intersect(std::span<const chain::Point> points) 
 Result<> N2cSource::ask() {
   const int wanted = far_from_tip_ ? std::max(1, options_.pipeline) : 1;
   if (owed_ > wanted / 2) return {};  // in bunches: a system call for each block would cost more
-  if (owed_ == 0) heard_ms_ = clock_.steady_ms();
+  if (owed_ == 0) answered_ms_ = clock_.steady_ms();
   TRY(connection_.send(kChainSync, request_next(), wanted - owed_, options_.answer_timeout_ms));
   owed_ = wanted;
   return {};
@@ -78,7 +78,7 @@ Result<> N2cSource::ask() {
 
 Result<std::optional<Step>> N2cSource::take(ByteView message) {
   const Answer answer = TRY(read_answer(message));
-  heard_ms_ = clock_.steady_ms();
+  answered_ms_ = clock_.steady_ms();
   if (std::holds_alternative<AwaitReply>(answer)) {
     awaiting_ = true;
     far_from_tip_ = false;
@@ -111,7 +111,7 @@ Result<Step> N2cSource::next(int timeout_ms) {
       const auto message = TRY(connection_.receive(kChainSync, static_cast<int>(left_ms)));
       if (message) {
         if (auto step = TRY(take(*message))) return std::move(*step);
-      } else if (!awaiting_ && clock_.steady_ms() - heard_ms_ > options_.answer_timeout_ms) {
+      } else if (!awaiting_ && clock_.steady_ms() - answered_ms_ > options_.answer_timeout_ms) {
         return fail(Code::kUnavailable, "the node does not answer");
       } else {
         return Step(Idle{});

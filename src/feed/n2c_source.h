@@ -40,7 +40,7 @@ class N2cSource final : public Source {
  private:
   // The answer to what was asked just now.
   Result<Bytes> answer_to(std::uint16_t protocol, ByteView question);
-  Result<chain::Point> meet(std::span<const chain::Point> points);
+  Result<chain::Point> connect_at(std::span<const chain::Point> points);
   // Sends requests up to what may be under way here.
   Result<> ask();
   // Nothing for a message that only says to wait.
@@ -54,7 +54,7 @@ class N2cSource final : public Source {
   int owed_ = 0;           // answers to RequestNext
   bool awaiting_ = false;  // the node said that it will answer when it has something
   bool far_from_tip_ = false;
-  std::int64_t heard_ms_ = 0;  // when the node last answered, or was first asked
+  std::int64_t answered_ms_ = 0;  // when the node last answered, or was first asked
   std::atomic<std::uint64_t> tip_{0};
   std::atomic<std::uint64_t> confirmed_tip_{0};
   std::atomic<bool> knows_tip_{false};

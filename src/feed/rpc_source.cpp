@@ -34,8 +34,9 @@ std::string RpcSource::describe() const {
 }
 
 std::string RpcSource::transport() const {
-  return fmt::format("blocks by {}, news by {}", rest_offered_ ? "REST" : "JSON-RPC",
-                     news_topics_.empty() ? "polling" : "ZMQ " + news_topics_ + " and polling");
+  return fmt::format(
+      "blocks by {}, news by {}", rest_offered_ ? "REST" : "JSON-RPC",
+      subscribed_topics_.empty() ? "polling" : "ZMQ " + subscribed_topics_ + " and polling");
 }
 
 Result<> RpcSource::check_network() {
@@ -52,7 +53,7 @@ Result<> RpcSource::check_network() {
 
 Result<chain::Point> RpcSource::intersect(std::span<const chain::Point> points) {
   set_fetch(nullptr);
-  met_ = false;
+  connected_ = false;
   ready_.clear();
   before_.merge(known_);
   known_.clear();
@@ -62,10 +63,10 @@ Result<chain::Point> RpcSource::intersect(std::span<const chain::Point> points) 
   next_mempool_steady_ms_ = 0;
   wrong_tx_logged_ = false;
   TRY(check_network());
-  TRY(learn_offers());
+  TRY(probe_capabilities());
   const RpcTip tip = TRY(client_.tip());
   TRY(note_tip(tip));
-  met_ = true;
+  connected_ = true;
   for (const chain::Point& point : points) {
     if (point.slot.value > tip.height) continue;
     const auto hash = TRY(client_.block_hash(point.slot.value));
@@ -119,7 +120,7 @@ Result<std::optional<Step>> RpcSource::rewind() {
 // What the node says of its chain does not fit together. Once or twice it may have changed between
 // two calls; if our part of it stands, it is asked again at the next poll, and then it is a
 // failure.
-Result<std::optional<Step>> RpcSource::meet_contradiction(std::string what) {
+Result<std::optional<Step>> RpcSource::on_contradiction(std::string what) {
   auto back = TRY(rewind());
   if (back) return back;
   if (++contradictions_ >= kMaxContradictions)
@@ -133,15 +134,15 @@ Result<std::optional<Step>> RpcSource::take_fetched(int timeout_ms) {
   if (!fetched) {
     set_fetch(nullptr);
     if (fetched.error().code == Code::kNotFound)
-      return meet_contradiction(fmt::format("the node is at block {} but does not give block {}",
-                                            tip_.load(), next_height()));
+      return on_contradiction(fmt::format("the node is at block {} but does not give block {}",
+                                          tip_.load(), next_height()));
     return fail(std::move(fetched).error());
   }
   if (!*fetched) return std::nullopt;
   RpcFetch::Fetched& block = **fetched;
   if (!served_.empty() && prev_of(block.raw) != served_.back())
-    return meet_contradiction(fmt::format("the node's block {} does not follow its block {}",
-                                          next_height(), next_height() - 1));
+    return on_contradiction(fmt::format("the node's block {} does not follow its block {}",
+                                        next_height(), next_height() - 1));
   contradictions_ = 0;
   note_served(block.hash, block.raw);
   Step step = Forward{std::move(block.raw)};
@@ -157,7 +158,7 @@ Result<std::optional<Step>> RpcSource::poll() {
   TRY(note_tip(tip));
   next_poll_steady_ms_ = clock_.steady_ms() + options_.poll_ms;
   if (!served_.empty() && served_.back() == tip.hash) {
-    const bool told = news_ && news_->sequence_live();
+    const bool told = subscriber_ && subscriber_->sequence_live();
     if (options_.mempool && (!told || clock_.steady_ms() >= next_mempool_steady_ms_))
       TRY(poll_mempool());
     return std::nullopt;
@@ -228,12 +229,12 @@ void RpcSource::wait(int timeout_ms) {
   if (wait_ms <= 0) return;
   std::unique_lock lock(mutex_);
   wake_.wait_for(lock, std::chrono::milliseconds(wait_ms),
-                 [&] { return interrupted_ || (news_ && news_->pending()); });
+                 [&] { return interrupted_ || (subscriber_ && subscriber_->pending()); });
 }
 
 Result<Step> RpcSource::next(int timeout_ms) {
   const std::int64_t deadline_ms = clock_.steady_ms() + timeout_ms;
-  if (!met_) TRY(intersect({}));
+  if (!connected_) TRY(intersect({}));
   for (;;) {
     if (interrupted_) return fail(Code::kCancelled, "stopping");
     if (auto step = take_ready()) return std::move(*step);
@@ -243,9 +244,9 @@ Result<Step> RpcSource::next(int timeout_ms) {
     } else if (clock_.steady_ms() >= next_poll_steady_ms_) {
       if (auto step = TRY(poll())) return std::move(*step);
       if (!ready_.empty() || fetch_) continue;
-    } else if (auto notice = news_ ? news_->take() : std::nullopt) {
+    } else if (auto notice = subscriber_ ? subscriber_->take() : std::nullopt) {
       // Only here, at the tip: a block that was told of is served before what came after it.
-      TRY(hear(*notice));
+      TRY(on_notification(*notice));
       if (!ready_.empty()) continue;
     } else {
       wait(static_cast<int>(left_ms));

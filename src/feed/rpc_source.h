@@ -15,7 +15,7 @@
 #include "chain/network.h"
 #include "feed/rpc_fetch.h"
 #include "feed/source.h"
-#include "feed/zmq_news.h"
+#include "feed/zmq_subscriber.h"
 
 namespace coffer::feed {
 
@@ -51,17 +51,17 @@ class RpcSource final : public Source {
 
  private:
   Result<> check_network();
-  Result<> learn_offers();
+  Result<> probe_capabilities();
   void listen(std::vector<ZmqTopic> topics);
-  Result<> hear(const ZmqNotice& notice);
-  Result<> hear_added(const Hash256& id);
+  Result<> on_notification(const ZmqNotice& notice);
+  Result<> on_tx_added(const Hash256& id);
   // Whether these bytes are the transaction that was asked for. If not, that is logged, once a
   // connection; the id stays unknown, so the next poll of the mempool asks again.
   bool is_answer(const Hash256& id, ByteView raw);
   bool has_served(const Hash256& hash) const;
   std::uint64_t next_height() const { return first_height_ + served_.size(); }
   Result<std::optional<Step>> take_fetched(int timeout_ms);
-  Result<std::optional<Step>> meet_contradiction(std::string what);
+  Result<std::optional<Step>> on_contradiction(std::string what);
   // Takes the claim; believes it only if the node has that block at that height.
   Result<> note_tip(const RpcTip& tip);
   Result<std::optional<Step>> poll();
@@ -79,15 +79,15 @@ class RpcSource final : public Source {
   RpcClient client_;
   RestClient rest_;  // asks whether it is offered; the fetching has its own
   bool rest_offered_ = false;
-  std::string news_topics_;  // as subscribed to, e.g. "sequence at tcp://127.0.0.1:28332"
-  bool met_ = false;
+  std::string subscribed_topics_;  // as subscribed to, e.g. "sequence at tcp://127.0.0.1:28332"
+  bool connected_ = false;
   std::deque<Hash256> served_;      // the newest blocks that the reader has, in order
   std::uint64_t first_height_ = 0;  // of served_.front()
   std::unique_ptr<RpcFetch> fetch_;
   std::deque<Step> ready_;                         // mempool news
-  bool wrong_tx_logged_ = false;                   // since it was met
+  bool wrong_tx_logged_ = false;                   // since it connected
   std::unordered_set<Hash256, HashOfHash> known_;  // mempool transactions told and not gone
-  // Those of before it was met again: told anew, or else gone.
+  // Those of before it connected again: told anew, or else gone.
   std::unordered_set<Hash256, HashOfHash> before_;
   std::int64_t next_poll_steady_ms_ = 0;
   std::int64_t next_mempool_steady_ms_ = 0;
@@ -101,7 +101,7 @@ class RpcSource final : public Source {
   std::condition_variable wake_;
   std::mutex broadcast_mutex_;
   RpcClient broadcast_client_;
-  std::unique_ptr<ZmqNews> news_;  // last: its thread calls wake_
+  std::unique_ptr<ZmqSubscriber> subscriber_;  // last: its thread calls wake_
 };
 
 }  // namespace coffer::feed
