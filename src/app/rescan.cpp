@@ -53,7 +53,7 @@ Result<Rescanned> run_rescan(const RescanTools& tools, const wallet::WalletInfo&
     const std::uint64_t to = std::min(left->rescan_to.value_or(from), from + kSaveEvery - 1);
     while (height <= to) {
       if (tools.stopping) return fail(Code::kCancelled, "the rescan goes on at the next start");
-      feed::Step step = TRY(source->next(500));
+      feed::SourceEvent step = TRY(source->next(500));
       if (std::holds_alternative<feed::End>(step))
         return fail(Code::kUnavailable, "{} ended before block {}", source->describe(), height);
       if (std::holds_alternative<feed::Idle>(step) && source->tip_number().value_or(0) < height)
@@ -61,7 +61,7 @@ Result<Rescanned> run_rescan(const RescanTools& tools, const wallet::WalletInfo&
             Error{Code::kUnavailable, true,
                   fmt::format("{} is at block {} and does not have block {} now",
                               source->describe(), source->tip_number().value_or(0), height)});
-      auto* forward = std::get_if<feed::Forward>(&step);
+      auto* forward = std::get_if<feed::NextBlock>(&step);
       if (forward == nullptr) continue;
       chain::Block block = TRY(chain::decode(tools.network, std::move(forward->raw)));
       TRY(tools.chain.fill_in(block, Ordinal(height)));

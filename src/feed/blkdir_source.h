@@ -32,8 +32,8 @@ class BlkDirSource final : public Source {
   // The directory of a pruned node is taken if it goes on after one of the points, or holds one.
   // Errors: kInvalidInput (no block files, or none of this network), kNotFound, kUnavailable.
   Result<chain::Point> intersect(std::span<const chain::Point> points) override;
-  // A branch that got heavier comes as Backward to the fork, then its blocks.
-  Result<Step> next(int timeout_ms) override;
+  // A branch that got heavier comes as RolledBack to the fork, then its blocks.
+  Result<SourceEvent> next(int timeout_ms) override;
   bool is_static() const override { return !options_.follow; }
   std::optional<std::uint64_t> tip_number() const override;
   void interrupt() override;
@@ -68,8 +68,8 @@ class BlkDirSource final : public Source {
   // The size of the block at the offset if it is whole; 0 if it is not there yet.
   Result<std::uint64_t> whole_block_at(Progress& progress);
   Result<std::uint64_t> find_magic(std::uint32_t file, std::uint64_t offset);
-  Result<std::optional<Step>> ready_step();
-  std::optional<Step> step_back();
+  Result<std::optional<SourceEvent>> ready_event();
+  std::optional<SourceEvent> step_back();
 
   const std::filesystem::path directory_;
   const chain::Network network_;

@@ -58,7 +58,7 @@ Result<chain::Point> DevnetSource::intersect(std::span<const chain::Point> point
   return found;
 }
 
-std::optional<Step> DevnetSource::next_replayed() {
+std::optional<SourceEvent> DevnetSource::next_replayed() {
   while (replay_ && !interrupted_) {
     Emission emission = replay_->next();
     const auto& best = live_.best();
@@ -66,7 +66,7 @@ std::optional<Step> DevnetSource::next_replayed() {
     // Stale blocks, and blocks the reader has, are passed over.
     if (emission.height != replay_from_ || best[emission.height] != emission.hash) continue;
     if (++replay_from_ == best.size()) replay_.reset();
-    return Forward{std::move(emission.block)};
+    return NextBlock{std::move(emission.block)};
   }
   return std::nullopt;
 }
@@ -89,33 +89,34 @@ void DevnetSource::emit(Emission emission) {
   auto mempool = [&](const std::vector<MempoolEvent>& events) {
     for (const MempoolEvent& event : events) {
       if (event.seen)
-        ready_.push_back(Seen{event.seen->wire});
+        ready_.push_back(MempoolAdded{event.seen->wire});
       else
-        ready_.push_back(Dropped{event.dropped});
+        ready_.push_back(MempoolRemoved{event.dropped});
     }
   };
   mempool(emission.before);
-  ready_.push_back(Forward{std::move(emission.block)});
+  ready_.push_back(NextBlock{std::move(emission.block)});
   ready_height_ = emission.height;
   mempool(emission.after);
 }
 
-Result<Step> DevnetSource::next(int timeout_ms) {
+Result<SourceEvent> DevnetSource::next(int timeout_ms) {
   if (interrupted_) return fail(Code::kCancelled, "stopping");
   TRY(catch_up());
   if (auto step = next_replayed()) return std::move(*step);
   if (ready_.empty()) {
-    if (options_.stop_height && live_.best().size() > *options_.stop_height) return Step(End{});
+    if (options_.stop_height && live_.best().size() > *options_.stop_height)
+      return SourceEvent(End{});
     emit(live_.next());  // its mempool traffic comes at once, its block when it is due
   }
-  if (std::holds_alternative<Forward>(ready_.front())) {
+  if (std::holds_alternative<NextBlock>(ready_.front())) {
     if (!block_is_due(timeout_ms)) {
       if (interrupted_) return fail(Code::kCancelled, "stopping");
-      return Step(Idle{});
+      return SourceEvent(Idle{});
     }
     tip_ = ready_height_;
   }
-  Step step = std::move(ready_.front());
+  SourceEvent step = std::move(ready_.front());
   ready_.pop_front();
   return step;
 }

@@ -146,9 +146,9 @@ TEST_P(Devnet, ReorgsGoAsDeepAsAllowedAndAlwaysGrow) {
 std::vector<Bytes> read_all(Source& source) {
   std::vector<Bytes> blocks;
   for (;;) {
-    Step step = source.next(10).value();
+    SourceEvent step = source.next(10).value();
     if (std::holds_alternative<End>(step)) return blocks;
-    if (auto* forward = std::get_if<Forward>(&step)) blocks.push_back(std::move(forward->raw));
+    if (auto* forward = std::get_if<NextBlock>(&step)) blocks.push_back(std::move(forward->raw));
   }
 }
 
@@ -209,9 +209,9 @@ TEST_P(Devnet, PacedBlocksComeWithTheClockAndInterruptEndsTheWait) {
   int blocks = 0;
   auto pull = [&] {
     for (;;) {
-      Step step = source.next(0).value();
+      SourceEvent step = source.next(0).value();
       if (std::holds_alternative<Idle>(step)) return;
-      blocks += std::holds_alternative<Forward>(step);
+      blocks += std::holds_alternative<NextBlock>(step);
     }
   };
   pull();

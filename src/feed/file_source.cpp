@@ -95,14 +95,14 @@ chain::Point FileSource::start_at(std::size_t position, const chain::Point& met)
   return met;
 }
 
-Result<Step> FileSource::next(int) {
+Result<SourceEvent> FileSource::next(int) {
   if (interrupted_) return fail(Code::kCancelled, "stopping");
   if (!tip_known_) TRY(intersect({}));
-  if (at_ == index_.best().size()) return Step(End{});
+  if (at_ == index_.best().size()) return SourceEvent(End{});
   const IndexedBlock& block = index_[index_.best()[at_]];
   Bytes raw = block.place.file == kBuiltIn ? genesis_ : TRY(files_.read_block(block));
   ++at_;
-  return Step(Forward{std::move(raw)});
+  return SourceEvent(NextBlock{std::move(raw)});
 }
 
 std::optional<std::uint64_t> FileSource::tip_number() const {

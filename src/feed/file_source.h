@@ -20,8 +20,8 @@ class FileSource final : public Source {
   // holds one. Where its best chain left the reader's, the answer is the last block they share.
   // Errors: kInvalidInput naming file and offset, or the block that is missing; kNotFound.
   Result<chain::Point> intersect(std::span<const chain::Point> points) override;
-  // Forward, then End. Never waits.
-  Result<Step> next(int timeout_ms) override;
+  // NextBlock, then End. Never waits.
+  Result<SourceEvent> next(int timeout_ms) override;
   bool is_static() const override { return true; }
   std::optional<std::uint64_t> tip_number() const override;
   void interrupt() override;

@@ -258,19 +258,19 @@ bool ImmutableSource::wait(int timeout_ms) {
   return !interrupted_;
 }
 
-Result<Step> ImmutableSource::next(int timeout_ms) {
+Result<SourceEvent> ImmutableSource::next(int timeout_ms) {
   for (int left_ms = timeout_ms;;) {
     if (interrupted_) return cancelled();
     if (TRY(advance())) {
       if (std::optional<Bytes> raw = TRY(read_block(chunk_, next_entry_))) {
         ++next_entry_;
-        return Step(Forward{std::move(*raw)});
+        return SourceEvent(NextBlock{std::move(*raw)});
       }
       // Cut off: the tip, until the node writes the rest of it.
       if (options_.follow) chunk_.entries.pop_back();
     }
-    if (!options_.follow) return Step(End{});
-    if (left_ms <= 0) return Step(Idle{});
+    if (!options_.follow) return SourceEvent(End{});
+    if (left_ms <= 0) return SourceEvent(Idle{});
     const int pause_ms = std::min(left_ms, options_.look_every_ms);
     left_ms -= pause_ms;
     if (!wait(pause_ms)) return cancelled();

@@ -34,7 +34,7 @@ class ImmutableSource final : public Source {
   // Cost: for each point, the indexes of O(log chunks) chunks.
   Result<chain::Point> intersect(std::span<const chain::Point> points) override;
   // Errors: as intersect; kCancelled. Cost: reading and decoding one block.
-  Result<Step> next(int timeout_ms) override;
+  Result<SourceEvent> next(int timeout_ms) override;
   bool is_static() const override { return !options_.follow; }
   std::optional<std::uint64_t> tip_number() const override;
   void interrupt() override;

@@ -76,7 +76,7 @@ Result<> N2cSource::ask() {
   return {};
 }
 
-Result<std::optional<Step>> N2cSource::take(ByteView message) {
+Result<std::optional<SourceEvent>> N2cSource::take(ByteView message) {
   const Answer answer = TRY(read_answer(message));
   answered_ms_ = clock_.steady_ms();
   if (std::holds_alternative<AwaitReply>(answer)) {
@@ -93,18 +93,18 @@ Result<std::optional<Step>> N2cSource::take(ByteView message) {
     // Blocks of Byron do not tell; where they are the newest, asking ahead does no harm.
     far_from_tip_ = !place || place->number + static_cast<std::uint64_t>(options_.pipeline) <
                                   forward->tip.number;
-    return Step(Forward{Bytes(forward->block.begin(), forward->block.end())});
+    return SourceEvent(NextBlock{Bytes(forward->block.begin(), forward->block.end())});
   }
   if (const auto* backward = std::get_if<RollBackward>(&answer)) {
     note(backward->tip);
-    return Step(Backward{backward->to});
+    return SourceEvent(RolledBack{backward->to});
   }
   return fail(Code::kInvalidInput, "the node answers what was not asked");
 }
 
-Result<Step> N2cSource::next(int timeout_ms) {
+Result<SourceEvent> N2cSource::next(int timeout_ms) {
   const std::int64_t deadline_ms = clock_.steady_ms() + timeout_ms;
-  const auto attempt = [&]() -> Result<Step> {
+  const auto attempt = [&]() -> Result<SourceEvent> {
     TRY(ask());
     for (;;) {
       const std::int64_t left_ms = std::max<std::int64_t>(0, deadline_ms - clock_.steady_ms());
@@ -114,11 +114,11 @@ Result<Step> N2cSource::next(int timeout_ms) {
       } else if (!awaiting_ && clock_.steady_ms() - answered_ms_ > options_.answer_timeout_ms) {
         return fail(Code::kUnavailable, "the node does not answer");
       } else {
-        return Step(Idle{});
+        return SourceEvent(Idle{});
       }
     }
   };
-  Result<Step> step = attempt();
+  Result<SourceEvent> step = attempt();
   if (step) return step;
   connection_.close();
   return fail(std::move(step).error().in(describe()));

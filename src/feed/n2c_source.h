@@ -30,7 +30,7 @@ class N2cSource final : public Source {
   // kUsage, kTooLarge, kCancelled.
   Result<chain::Point> intersect(std::span<const chain::Point> points) override;
   // Errors: as intersect.
-  Result<Step> next(int timeout_ms) override;
+  Result<SourceEvent> next(int timeout_ms) override;
   // As of the node's latest message.
   std::string transport() const override { return "node-to-client chain-sync"; }
   std::optional<std::uint64_t> tip_number() const override;
@@ -44,7 +44,7 @@ class N2cSource final : public Source {
   // Sends requests up to what may be under way here.
   Result<> ask();
   // Nothing for a message that only says to wait.
-  Result<std::optional<Step>> take(ByteView message);
+  Result<std::optional<SourceEvent>> take(ByteView message);
   void note(const n2c::Tip& tip);
   void limit_confirmed_tip(const n2c::HeaderPlace& block, const n2c::Tip& tip);
 

@@ -98,7 +98,7 @@ void RpcSource::note_served(const Hash256& hash, ByteView raw) {
 }
 
 // Where the node's chain and ours part: the common part is a prefix, so a binary search finds it.
-Result<std::optional<Step>> RpcSource::rewind() {
+Result<std::optional<SourceEvent>> RpcSource::rewind() {
   set_fetch(nullptr);
   std::size_t common = 0, end = served_.size();
   while (common < end) {
@@ -114,13 +114,13 @@ Result<std::optional<Step>> RpcSource::rewind() {
     return fail(Error{Code::kUnavailable, true, "the node left the known chain; meeting it anew"});
   served_.resize(common);
   next_poll_steady_ms_ = 0;
-  return Step(Backward{{Slot(next_height() - 1), served_.back()}});
+  return SourceEvent(RolledBack{{Slot(next_height() - 1), served_.back()}});
 }
 
 // What the node says of its chain does not fit together. Once or twice it may have changed between
 // two calls; if our part of it stands, it is asked again at the next poll, and then it is a
 // failure.
-Result<std::optional<Step>> RpcSource::on_contradiction(std::string what) {
+Result<std::optional<SourceEvent>> RpcSource::on_contradiction(std::string what) {
   auto back = TRY(rewind());
   if (back) return back;
   if (++contradictions_ >= kMaxContradictions)
@@ -129,7 +129,7 @@ Result<std::optional<Step>> RpcSource::on_contradiction(std::string what) {
   return std::nullopt;
 }
 
-Result<std::optional<Step>> RpcSource::take_fetched(int timeout_ms) {
+Result<std::optional<SourceEvent>> RpcSource::take_fetched(int timeout_ms) {
   auto fetched = fetch_->take(timeout_ms);
   if (!fetched) {
     set_fetch(nullptr);
@@ -145,7 +145,7 @@ Result<std::optional<Step>> RpcSource::take_fetched(int timeout_ms) {
                                         next_height(), next_height() - 1));
   contradictions_ = 0;
   note_served(block.hash, block.raw);
-  Step step = Forward{std::move(block.raw)};
+  SourceEvent step = NextBlock{std::move(block.raw)};
   if (fetch_->done()) {
     set_fetch(nullptr);
     next_poll_steady_ms_ = 0;  // there may be more by now; if not, it is the mempool's turn
@@ -153,7 +153,7 @@ Result<std::optional<Step>> RpcSource::take_fetched(int timeout_ms) {
   return step;
 }
 
-Result<std::optional<Step>> RpcSource::poll() {
+Result<std::optional<SourceEvent>> RpcSource::poll() {
   const RpcTip tip = TRY(client_.tip());
   TRY(note_tip(tip));
   next_poll_steady_ms_ = clock_.steady_ms() + options_.poll_ms;
@@ -185,12 +185,12 @@ Result<> RpcSource::poll_mempool() {
   }
   const std::unordered_set<Hash256, HashOfHash> now(ids.begin(), ids.end());
   std::erase_if(before_, [&](const Hash256& id) {
-    if (!now.contains(id)) ready_.push_back(Dropped{id});
+    if (!now.contains(id)) ready_.push_back(MempoolRemoved{id});
     return !now.contains(id);
   });
   for (auto it = known_.begin(); it != known_.end();) {
     const bool gone = !now.contains(*it);
-    if (gone) ready_.push_back(Dropped{*it});
+    if (gone) ready_.push_back(MempoolRemoved{*it});
     it = gone ? known_.erase(it) : std::next(it);
   }
   std::size_t seen = 0, wrong = 0;
@@ -209,16 +209,16 @@ Result<> RpcSource::poll_mempool() {
     }
     known_.insert(id);
     before_.erase(id);
-    ready_.push_back(Seen{std::move(*raw)});
+    ready_.push_back(MempoolAdded{std::move(*raw)});
     ++seen;
   }
   if (wrong == 0) next_mempool_steady_ms_ = clock_.steady_ms() + options_.mempool_poll_ms;
   return {};
 }
 
-std::optional<Step> RpcSource::take_ready() {
+std::optional<SourceEvent> RpcSource::take_ready() {
   if (ready_.empty()) return std::nullopt;
-  Step step = std::move(ready_.front());
+  SourceEvent step = std::move(ready_.front());
   ready_.pop_front();
   return step;
 }
@@ -232,7 +232,7 @@ void RpcSource::wait(int timeout_ms) {
                  [&] { return interrupted_ || (subscriber_ && subscriber_->pending()); });
 }
 
-Result<Step> RpcSource::next(int timeout_ms) {
+Result<SourceEvent> RpcSource::next(int timeout_ms) {
   const std::int64_t deadline_ms = clock_.steady_ms() + timeout_ms;
   if (!connected_) TRY(intersect({}));
   for (;;) {
@@ -252,7 +252,7 @@ Result<Step> RpcSource::next(int timeout_ms) {
       wait(static_cast<int>(left_ms));
     }
     if (interrupted_) continue;
-    if (clock_.steady_ms() >= deadline_ms) return Step(Idle{});
+    if (clock_.steady_ms() >= deadline_ms) return SourceEvent(Idle{});
   }
 }
 

@@ -2,7 +2,7 @@
 // depth, mempool arrivals and departures, broadcast. Blocks come by Core's REST where it is
 // offered. News come by ZMQ where the node publishes them (topic sequence, or else hashblock), and
 // always by polling as well: a notice only says what to ask the node for. Invariant: the blocks
-// served form a chain; each follows the one before, or a Backward said where it goes on.
+// served form a chain; each follows the one before, or a RolledBack said where it goes on.
 #pragma once
 
 #include <atomic>
@@ -39,7 +39,7 @@ class RpcSource final : public Source {
   // Errors: those of RpcClient; kConflict if the node is on another network.
   Result<chain::Point> intersect(std::span<const chain::Point> points) override;
   // interrupt() cuts a call under way, here and in intersect(); a broadcast it leaves alone.
-  Result<Step> next(int timeout_ms) override;
+  Result<SourceEvent> next(int timeout_ms) override;
   std::string transport() const override;
   std::optional<std::uint64_t> tip_number() const override;
   std::optional<std::uint64_t> confirmed_tip() const override;
@@ -60,15 +60,15 @@ class RpcSource final : public Source {
   bool is_answer(const Hash256& id, ByteView raw);
   bool has_served(const Hash256& hash) const;
   std::uint64_t next_height() const { return first_height_ + served_.size(); }
-  Result<std::optional<Step>> take_fetched(int timeout_ms);
-  Result<std::optional<Step>> on_contradiction(std::string what);
+  Result<std::optional<SourceEvent>> take_fetched(int timeout_ms);
+  Result<std::optional<SourceEvent>> on_contradiction(std::string what);
   // Takes the claim; believes it only if the node has that block at that height.
   Result<> note_tip(const RpcTip& tip);
-  Result<std::optional<Step>> poll();
-  Result<std::optional<Step>> rewind();
+  Result<std::optional<SourceEvent>> poll();
+  Result<std::optional<SourceEvent>> rewind();
   Result<> poll_mempool();
   void note_served(const Hash256& hash, ByteView raw);
-  std::optional<Step> take_ready();
+  std::optional<SourceEvent> take_ready();
   void set_fetch(std::unique_ptr<RpcFetch> fetch);
   void wait(int timeout_ms);
 
@@ -84,7 +84,7 @@ class RpcSource final : public Source {
   std::deque<Hash256> served_;      // the newest blocks that the reader has, in order
   std::uint64_t first_height_ = 0;  // of served_.front()
   std::unique_ptr<RpcFetch> fetch_;
-  std::deque<Step> ready_;                         // mempool news
+  std::deque<SourceEvent> ready_;                  // mempool news
   bool wrong_tx_logged_ = false;                   // since it connected
   std::unordered_set<Hash256, HashOfHash> known_;  // mempool transactions told and not gone
   // Those of before it connected again: told anew, or else gone.

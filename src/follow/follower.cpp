@@ -128,25 +128,25 @@ Result<> Follower::find_common_block() {
   return {};
 }
 
-Follower::Item Follower::decode(feed::Step step) const {
-  if (auto* forward = std::get_if<feed::Forward>(&step)) {
+Follower::Item Follower::decode(feed::SourceEvent step) const {
+  if (auto* forward = std::get_if<feed::NextBlock>(&step)) {
     auto block = chain::decode(network_, std::move(forward->raw));
     if (!block) return std::move(block).error().in("from " + source_.describe());
     return DecodedBlock{std::make_shared<chain::Block>(std::move(*block))};
   }
-  if (auto* seen = std::get_if<feed::Seen>(&step)) {
+  if (auto* seen = std::get_if<feed::MempoolAdded>(&step)) {
     auto tx = std::make_shared<chain::Block>();
     Bytes raw = std::move(seen->raw);
     if (auto decoded = chain::decode_tx_into(*tx, network_, raw); !decoded) {
       log::warn("a transaction of the mempool cannot be read",
                 {{"problem", decoded.error().message}});
-      return feed::Dropped{};
+      return feed::MempoolRemoved{};
     }
     tx->storage = std::move(raw);
     return SeenTx{std::move(tx)};
   }
-  if (auto* back = std::get_if<feed::Backward>(&step)) return *back;
-  if (auto* dropped = std::get_if<feed::Dropped>(&step)) return *dropped;
+  if (auto* back = std::get_if<feed::RolledBack>(&step)) return *back;
+  if (auto* dropped = std::get_if<feed::MempoolRemoved>(&step)) return *dropped;
   if (std::holds_alternative<feed::End>(step)) return feed::End{};
   return feed::Idle{};
 }
@@ -226,12 +226,12 @@ Result<> Follower::on_item(Item& item) {
     if (mempool_.size() < kMaxMempool) mempool_.insert(seen->tx->txs.front().id);
     return bus_.publish(bus::TxSeen{std::move(seen->tx)});
   }
-  if (auto* dropped = std::get_if<feed::Dropped>(&item)) {
+  if (auto* dropped = std::get_if<feed::MempoolRemoved>(&item)) {
     if (dropped->id.is_zero()) return {};
     mempool_.erase(dropped->id);
     return bus_.publish(bus::TxDropped{dropped->id});
   }
-  // Backward needs no answer: whether it is a rollback, the next block's predecessor tells.
+  // RolledBack needs no answer: whether it is a rollback, the next block's predecessor tells.
   return {};
 }
 

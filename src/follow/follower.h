@@ -63,8 +63,8 @@ class Follower {
   struct SeenTx {
     std::shared_ptr<const chain::Block> tx;
   };
-  using Item = std::variant<DecodedBlock, SeenTx, feed::Backward, feed::Dropped, feed::Idle,
-                            feed::End, Error>;
+  using Item = std::variant<DecodedBlock, SeenTx, feed::RolledBack, feed::MempoolRemoved,
+                            feed::Idle, feed::End, Error>;
 
   // Consumers on stale branches are led back; those on unknown ones halt (E10), unless they know
   // their own blocks. Those that waited for something and have it hear again.
@@ -80,7 +80,7 @@ class Follower {
   Result<> on_block(std::shared_ptr<chain::Block> block);
   Result<> deliver(std::shared_ptr<chain::Block> block, Ordinal ordinal);
   void read_ahead(BoundedQueue<Item>& queue);
-  Item decode(feed::Step step) const;
+  Item decode(feed::SourceEvent step) const;
   Result<> connect_source();
   Result<> find_common_block();
   // Whether nothing is left to do for stop_number.

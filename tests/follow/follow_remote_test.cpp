@@ -36,11 +36,11 @@ class ChainSource final : public feed::Source {
     at_ = 0;
     return chain::Point::origin();
   }
-  Result<feed::Step> next(int) override {
-    if (at_ < blocks_.size()) return feed::Step(feed::Forward{blocks_[at_++]});
-    if (may_end()) return feed::Step(feed::End{});
+  Result<feed::SourceEvent> next(int) override {
+    if (at_ < blocks_.size()) return feed::SourceEvent(feed::NextBlock{blocks_[at_++]});
+    if (may_end()) return feed::SourceEvent(feed::End{});
     std::this_thread::yield();
-    return feed::Step(feed::Idle{});
+    return feed::SourceEvent(feed::Idle{});
   }
   std::optional<std::uint64_t> tip_number() const override { return blocks_.size() - 1; }
   void interrupt() override {}

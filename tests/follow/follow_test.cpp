@@ -25,14 +25,14 @@ class ListSource final : public feed::Source {
   Result<chain::Point> intersect(std::span<const chain::Point> points) override {
     return points.empty() ? chain::Point::origin() : points.front();  // the test gives what follows
   }
-  Result<feed::Step> next(int) override {
+  Result<feed::SourceEvent> next(int) override {
     if (repeat_last && at_ == blocks_.size()) --at_;
-    if (at_ == blocks_.size()) return feed::Step(feed::End{});
+    if (at_ == blocks_.size()) return feed::SourceEvent(feed::End{});
     if (fail_at == at_ && fail_times > 0) {
       --fail_times;
       return fail(Error{Code::kUnavailable, true, "cable pulled"});
     }
-    return feed::Step(feed::Forward{blocks_[at_++]});
+    return feed::SourceEvent(feed::NextBlock{blocks_[at_++]});
   }
   std::optional<std::uint64_t> tip_number() const override { return tip_; }
   void interrupt() override {}
