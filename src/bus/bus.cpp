@@ -144,7 +144,7 @@ Result<> Bus::handle(ConsumerQueue& queue, const Event& event) {
     const Position at = consumer.position();
     // Behind the consumer's position: it has this block already (E3).
     if (!at.at_origin && applied->ordinal <= at.ordinal) return {};
-    const bool extends = applied->ordinal.value == at.height() &&
+    const bool extends = applied->ordinal.value == at.block_count() &&
                          (at.at_origin || applied->block->prev == at.point.hash);
     if (!extends)
       return fail(Code::kConflict, "block at ordinal {} does not follow its own tip, {}",
@@ -155,7 +155,7 @@ Result<> Bus::handle(ConsumerQueue& queue, const Event& event) {
     return {};
   }
   if (const auto* rolled_back = std::get_if<RolledBack>(&event)) {
-    if (consumer.position().height() <= rolled_back->to.height()) return {};
+    if (consumer.position().block_count() <= rolled_back->to.block_count()) return {};
     TRY(with_retries(queue, [&] { return consumer.flush(); }));
     TRY(with_retries(queue, [&] { return consumer.on_rollback(*rolled_back); }));
     CHECK(consumer.position() == rolled_back->to);
@@ -309,7 +309,7 @@ std::optional<Position> Bus::lowest_position() const {
   std::optional<Position> lowest;
   for (const ConsumerInfo& info : consumers())
     if (info.state == ConsumerState::kRunning &&
-        (!lowest || info.position.height() < lowest->height()))
+        (!lowest || info.position.block_count() < lowest->block_count()))
       lowest = info.position;
   return lowest;
 }

@@ -18,13 +18,13 @@ struct Position {
   static Position origin() { return {}; }
   static Position after(Ordinal ordinal, chain::Point point) { return {false, ordinal, point}; }
   // How many blocks lie behind: 0 at Origin.
-  std::uint64_t height() const { return at_origin ? 0 : ordinal.value + 1; }
+  std::uint64_t block_count() const { return at_origin ? 0 : ordinal.value + 1; }
   // The height that people mean, which counts from 0: that of the newest block; none at Origin.
   std::optional<std::uint64_t> tip_height() const {
     return at_origin ? std::nullopt : std::optional(ordinal.value);
   }
   friend bool operator==(const Position& a, const Position& b) {
-    return a.height() == b.height() && a.point.hash == b.point.hash;
+    return a.block_count() == b.block_count() && a.point.hash == b.point.hash;
   }
 };
 

@@ -71,7 +71,7 @@ Result<> EventLog::on_block(const bus::BlockApplied& applied) {
 Result<> EventLog::on_rollback(const bus::RolledBack& rollback) {
   TRY(flush());
   const bus::Position& to = rollback.to;
-  const std::uint64_t depth = position().height() - to.height();
+  const std::uint64_t depth = position().block_count() - to.block_count();
   std::string target = "null";
   if (!to.at_origin) {
     const auto stored = TRY(db_.get(headers_, to.point.hash.view()));

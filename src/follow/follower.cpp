@@ -44,7 +44,7 @@ void Follower::stop() {
 }
 
 Result<bus::Position> Follower::rejoin_by_blocks(const bus::ConsumerInfo& info) {
-  const std::uint64_t height = chain_.position().height();
+  const std::uint64_t height = chain_.position().block_count();
   for (std::uint64_t below = height;;) {
     const auto kept = TRY(bus_.newest_block_below(info.name, below));
     std::optional<chainstate::HeaderInfo> header;
@@ -54,11 +54,12 @@ Result<bus::Position> Follower::rejoin_by_blocks(const bus::ConsumerInfo& info) 
       continue;
     }
     // All it has of our part of the chain is right; the rest we shall see.
-    if (below == height && info.position.height() > height) {
+    if (below == height && info.position.block_count() > height) {
       rejoin_at_block_count_ =
-          std::min(rejoin_at_block_count_.value_or(info.position.height()), info.position.height());
+          std::min(rejoin_at_block_count_.value_or(info.position.block_count()),
+                   info.position.block_count());
       log::warn("consumer is ahead of the headers and waits for them",
-                {{"consumer", info.name}, {"blocks", info.position.height() - height}});
+                {{"consumer", info.name}, {"blocks", info.position.block_count() - height}});
       return info.position;
     }
     return header ? header->position() : bus::Position::origin();
@@ -82,7 +83,8 @@ Result<> Follower::rejoin_consumers() {
       return fail(std::move(rejoined).error());
     } else if (!(*rejoined == info.position)) {
       log::info("consumer leaves a stale branch",
-                {{"consumer", info.name}, {"blocks", info.position.height() - rejoined->height()}});
+                {{"consumer", info.name},
+                 {"blocks", info.position.block_count() - rejoined->block_count()}});
       TRY(bus_.publish_to(info.name, bus::RolledBack{*rejoined}));
     }
   }
@@ -111,13 +113,13 @@ Result<> Follower::find_common_block() {
   TRY(bus_.drain());  // or blocks still queued would look like blocks that are missing
   bus::Position from = chain_.position();
   const auto lowest = bus_.lowest_position();
-  const bool going_back = lowest && lowest->height() < from.height();
+  const bool going_back = lowest && lowest->block_count() < from.block_count();
   if (going_back) from = *lowest;
   const std::vector<chain::Point> points = TRY(chain_.locator(from));
   const chain::Point met = TRY(source_.intersect(points));
   if (going_back)
     log::info("going back for consumers that are behind",
-              {{"blocks", chain_.position().height() - from.height()}});
+              {{"blocks", chain_.position().block_count() - from.block_count()}});
   if (met.is_origin() && !points.empty() && !source_.tip_number())
     return fail(Error{Code::kUnavailable, true, source_.describe() + " has no block yet"});
   if (met.is_origin() && !points.empty())

@@ -17,7 +17,7 @@ Result<Root> UtxoState::root(std::optional<BlockNumber> number) const {
   TRY(needs_mmr());
   const kv::Snapshot snapshot = impl_->db.snapshot();
   const Tip tip = TRY(read_tip(impl_->db, impl_->columns.meta, &snapshot));
-  if (!number && (tip.position.at_origin || tip.delta_floor == tip.position.height())) {
+  if (!number && (tip.position.at_origin || tip.delta_floor == tip.position.block_count())) {
     Accumulator accumulator(impl_->db, impl_->columns.mmr, tip.leaves, &snapshot);
     return Root{TRY(accumulator.set().root()), tip.leaves, tip.number, tip.position.point.hash};
   }
@@ -54,7 +54,7 @@ Result<mmr::UnspentProof> UtxoState::prove(const chain::Outpoint& outpoint,
     const auto [ordinal, target] = TRY(find_delta(tip, *number, snapshot, stored));
     block = target.number;
     block_hash = target.hash;
-    for (std::uint64_t height = tip.position.height(); height > ordinal.value + 1; --height) {
+    for (std::uint64_t height = tip.position.block_count(); height > ordinal.value + 1; --height) {
       const auto bytes =
           TRY(impl_->db.get(impl_->columns.delta, ordinal_key(Ordinal(height - 1)), &snapshot));
       if (!bytes) return fail(Code::kCorrupt, "the delta of ordinal {} is missing", height - 1);

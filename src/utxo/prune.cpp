@@ -15,12 +15,12 @@ constexpr std::uint64_t kForgetBudget = 100'000;
 std::uint64_t Writer::spent_horizon() const {
   const std::uint64_t depth =
       options_.self_contained_delta ? options_.prune_depth : options_.rollback_window;
-  const std::uint64_t height = tip_.position.height();
+  const std::uint64_t height = tip_.position.block_count();
   return height > depth ? height - depth : 0;
 }
 
 std::uint64_t Writer::delta_horizon() const {
-  const std::uint64_t height = tip_.position.height();
+  const std::uint64_t height = tip_.position.block_count();
   return height > options_.rollback_window ? height - options_.rollback_window : 0;
 }
 
@@ -34,7 +34,7 @@ Result<> Writer::prune() {
 // Before a block that leaves no delta, or no spent records: what those before it left is older
 // still, and goes first. So what is kept has no gaps.
 Result<> Writer::forget_before(bool deltas) {
-  const std::uint64_t height = tip_.position.height();
+  const std::uint64_t height = tip_.position.block_count();
   const std::uint64_t delta_end = deltas ? height : delta_horizon();
   if (tip_.prune_block >= height && tip_.delta_floor >= delta_end) return {};
   TRY(flush());

@@ -34,22 +34,22 @@ std::string after_blocks(std::uint64_t blocks) {
 
 Result<> Writer::undo_to(const bus::Position& to) {
   const Stopwatch watch;
-  if (to.height() >= tip_.position.height()) return {};
-  const std::uint64_t from = tip_.position.height();
+  if (to.block_count() >= tip_.position.block_count()) return {};
+  const std::uint64_t from = tip_.position.block_count();
   // What must hold for all of it is checked before any of it is done (U2).
-  const bool beyond = to.height() < tip_.undo_floor;
+  const bool beyond = to.block_count() < tip_.undo_floor;
   if (beyond && options_.beyond_window == BeyondWindow::kRefuse)
     return fail(Code::kBeyondWindow,
                 "cannot undo {} blocks: the UTXO state can go back {}, to {}; 'coffer utxo "
                 "rebuild' starts over",
-                from - to.height(), from - tip_.undo_floor, after_blocks(tip_.undo_floor));
+                from - to.block_count(), from - tip_.undo_floor, after_blocks(tip_.undo_floor));
   if (!to.at_origin && to.ordinal.value >= tip_.delta_floor) {
     const Bytes stored = TRY(delta_at(to.ordinal));
     if (TRY(decode_delta(stored)).hash != to.point.hash)
       return fail(Code::kConflict, "block {} was never applied here; nothing is undone",
                   chain::display(network_.family, to.point.hash));
   }
-  const std::uint64_t target = std::max(to.height(), tip_.undo_floor);
+  const std::uint64_t target = std::max(to.block_count(), tip_.undo_floor);
   for (std::uint64_t height = from; height > target; --height) {
     TRY(undo(Ordinal(height - 1)));
     lower_cursors(height - 1);
@@ -58,17 +58,17 @@ Result<> Writer::undo_to(const bus::Position& to) {
   }
   if (beyond) {
     TRY(drop_created_after(to));
-    TRY(drop_traces(to.height(), target));
+    TRY(drop_traces(to.block_count(), target));
   }
   tip_.position = to;
   // Beyond the window no delta tells the number; it is right but for boundary blocks in between.
-  tip_.number = to.at_origin ? BlockNumber(0) : tip_.number.minus(target - to.height());
-  lower_cursors(to.height());
+  tip_.number = to.at_origin ? BlockNumber(0) : tip_.number.minus(target - to.block_count());
+  lower_cursors(to.block_count());
   TRY(commit());
   counters_.rollbacks += 1;
   counters_.rollback_us += watch.micros();
   if (options_.log_rollbacks)
-    log::info("utxo rolled back", {{"blocks", from - to.height()},
+    log::info("utxo rolled back", {{"blocks", from - to.block_count()},
                                    {"slot", to.point.slot},
                                    {"block", tip_.number},
                                    {"unspent", tip_.unspent}});
@@ -235,7 +235,8 @@ Result<> Writer::drop_created_after(const bus::Position& to) {
   log::warn(
       "rolling back beyond the window: outputs spent between the target and the window stay "
       "lost; 'coffer utxo rebuild' makes the state exact again",
-      {{"target", after_blocks(to.height())}, {"window_ends_at", after_blocks(tip_.undo_floor)}});
+      {{"target", after_blocks(to.block_count())},
+       {"window_ends_at", after_blocks(tip_.undo_floor)}});
   const auto later = [&](ByteView record) -> Result<bool> {
     const UtxoRecord facts = TRY(decode_record(record));
     if (facts.block_hash.empty()) return false;  // of the genesis files

@@ -59,7 +59,7 @@ Result<std::pair<Ordinal, BlockDelta>> UtxoState::find_delta(const Tip& tip, Blo
     stored = std::move(*bytes);
     return number_of_delta(stored);
   };
-  const std::uint64_t end = tip.position.height();
+  const std::uint64_t end = tip.position.block_count();
   std::uint64_t low = tip.delta_floor, high = end;
   // Without boundary blocks ordinal and number are the same.
   if (number.value > low && number.value < high && TRY(read(number.value)) == number &&
@@ -98,8 +98,8 @@ Result<Stats> UtxoState::stats() const {
   stats.unspent = tip.unspent;
   stats.coin = tip.coin;
   stats.leaves = tip.leaves;
-  stats.deltas = tip.position.height() - tip.delta_floor;
-  stats.rollback_blocks = tip.position.height() - tip.undo_floor;
+  stats.deltas = tip.position.block_count() - tip.delta_floor;
+  stats.rollback_blocks = tip.position.block_count() - tip.undo_floor;
   if (impl_->add_counters) impl_->add_counters(stats);
   return stats;
 }

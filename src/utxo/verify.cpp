@@ -124,10 +124,10 @@ class Verifier {
     std::optional<Accumulator> accumulator;  // undone along with the blocks
     if (shape_.store == StoreType::kMmr)
       accumulator.emplace(db_, columns_.mmr, tip_.leaves, &snapshot_);
-    for (std::uint64_t height = tip_.position.height(); height > tip_.delta_floor; --height) {
+    for (std::uint64_t height = tip_.position.block_count(); height > tip_.delta_floor; --height) {
       const Bytes stored = TRY(delta_at(height - 1));
       const BlockDelta delta = TRY(decode_delta(stored));
-      if (height == tip_.position.height() && delta.hash != tip_.position.point.hash)
+      if (height == tip_.position.block_count() && delta.hash != tip_.position.point.hash)
         return fail(Code::kCorrupt, "the newest delta is of another block than the tip");
       if (accumulator) {
         if (!delta.mmr || TRY(accumulator->set().root()) != delta.mmr->root)
@@ -155,11 +155,11 @@ class Verifier {
     kv::Iterator it = db_.iterate(columns_.delta, {.snapshot = &snapshot_, .fill_cache = false});
     it.seek_to_first();
     const bool before = it.valid() && !equal(it.key(), ordinal_key(Ordinal(tip_.delta_floor)));
-    it.seek(ordinal_key(Ordinal(tip_.position.height())));
+    it.seek(ordinal_key(Ordinal(tip_.position.block_count())));
     if (before || it.valid())
       return fail(Code::kCorrupt,
                   "utxo_block_delta holds deltas of ordinals before {} or from {} on",
-                  tip_.delta_floor, tip_.position.height());
+                  tip_.delta_floor, tip_.position.block_count());
     return it.status();
   }
 

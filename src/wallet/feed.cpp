@@ -9,11 +9,11 @@ namespace {
 
 // Bitcoin's ordinals are heights.
 std::int64_t tip_height(const bus::Position& position) {
-  return static_cast<std::int64_t>(position.height()) - 1;
+  return static_cast<std::int64_t>(position.block_count()) - 1;
 }
 
 bool extends(const bus::Position& position, const bus::BlockApplied& next) {
-  return next.ordinal.value == position.height() &&
+  return next.ordinal.value == position.block_count() &&
          (position.at_origin || next.block->prev == position.point.hash);
 }
 
@@ -161,7 +161,7 @@ Result<> Feed::commit_blocks(sql::Transaction& sql, std::uint64_t& invalidated) 
   // Whoever shares the database may have been faster (E3).
   std::span<const bus::BlockApplied> fresh = held_;
   while (!fresh.empty() && (fresh.front().position() == stored ||
-                            fresh.front().position().height() < stored.height()))
+                            fresh.front().position().block_count() < stored.block_count()))
     fresh = fresh.subspan(1);
   if (fresh.empty()) return {};
   if (!extends(stored, fresh.front())) return elsewhere(stored);
@@ -192,7 +192,7 @@ Result<> Feed::on_rollback(const bus::RolledBack& rollback) {
         watch_.start();
         const bus::Position stored = TRY(stored_position(sql));
         if (stored == rollback.to) return {};  // whoever shares the database was faster (E3)
-        if (stored != position() || stored.height() < rollback.to.height())
+        if (stored != position() || stored.block_count() < rollback.to.block_count())
           return elsewhere(stored);
         TRY(watch_.refresh(sql));
         invalidated = TRY(disconnect(sql, tip_height(rollback.to) + 1));

@@ -72,7 +72,7 @@ class Remote final : public bus::Consumer {
   Result<> on_rollback(const bus::RolledBack& rollback) override {
     std::lock_guard lock(mutex_);
     position_ = rollback.to;
-    received.resize(rollback.to.height());
+    received.resize(rollback.to.block_count());
     ++rollbacks;
     return {};
   }
@@ -114,7 +114,7 @@ class FollowRemote : public testing::TestWithParam<Family> {
     bus.start();
     ChainSource source(network_, blocks);
     source.may_end = [&] {
-      return remote.position().height() == blocks.size() ||
+      return remote.position().block_count() == blocks.size() ||
              bus.consumers()[1].state == bus::ConsumerState::kHalted;
     };
     follow::Follower follower(source, network_, *stores.chain, bus,
@@ -124,7 +124,7 @@ class FollowRemote : public testing::TestWithParam<Family> {
     ASSERT_TRUE(bus.drain());
     EXPECT_EQ(bus.consumers()[1].state, bus::ConsumerState::kRunning) << bus.consumers()[1].problem;
     bus.stop();
-    EXPECT_EQ(stores.totals->position().height(), blocks.size());
+    EXPECT_EQ(stores.totals->position().block_count(), blocks.size());
     EXPECT_EQ(remote.position(), stores.chain->position());
     for (std::uint64_t at = 0; at < blocks.size(); ++at)
       ASSERT_EQ(remote.received.at(at), stores.chain->at(Ordinal(at)).value()->hash) << at;

@@ -88,7 +88,7 @@ class Follow : public testing::TestWithParam<Family> {
     Stores stores(path, network_, window);
     EXPECT_TRUE(stores.chain->verify());
     return {stores.chain->digest().value(), stores.totals->current().digest,
-            stores.totals->position().height(), stores.events->position().height(),
+            stores.totals->position().block_count(), stores.events->position().block_count(),
             utxo::digest(stores.utxo->state(), network_.family).value()};
   }
   std::vector<bus::ConsumerInfo> infos_;

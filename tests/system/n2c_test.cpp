@@ -72,7 +72,7 @@ Followed follow(
   bus.stop();
   EXPECT_TRUE(stores.chain->verify());
   return {stores.chain->digest().value(), stores.totals->current().digest,
-          stores.totals->position().height()};
+          stores.totals->position().block_count()};
 }
 
 TEST(N2c, TheWirePeerIsFollowedThroughRollBacksAndItsDeath) {

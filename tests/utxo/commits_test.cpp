@@ -13,7 +13,7 @@ Options options_with_window(std::uint64_t window) {
 // How many blocks another reader of the database sees: what was held back is not among them.
 std::uint64_t committed_blocks(Chain& chain) {
   const auto network = chain::find_network("bitcoin", "devnet").value();
-  return open_state(chain.db(), network).value()->stats().value().at.height();
+  return open_state(chain.db(), network).value()->stats().value().at.block_count();
 }
 
 TEST(UtxoCommits, CommitNeverSpansTheWindowLine) {

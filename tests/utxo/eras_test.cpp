@@ -70,7 +70,7 @@ class EraRun {
     const auto verified = verify(*db_, network_, nullptr);
     ASSERT_TRUE(verified) << verified.error().message;
   }
-  std::uint64_t height() const { return model_.height(); }
+  std::uint64_t block_count() const { return model_.height(); }
   std::uint64_t missing() const { return store_->state().stats().value().missing_inputs; }
   std::uint64_t model_missing() const { return model_.now().missing; }
 
@@ -120,7 +120,7 @@ TEST_P(UtxoEras, TwoChunksOfPreprod) {
     ASSERT_NO_FATAL_FAILURE(run.compare());
     EXPECT_EQ(run.missing(), run.model_missing());
     for (const std::uint64_t back : {1u, 17u, 300u}) {
-      ASSERT_NO_FATAL_FAILURE(run.rollback(run.height() - back));
+      ASSERT_NO_FATAL_FAILURE(run.rollback(run.block_count() - back));
       ASSERT_NO_FATAL_FAILURE(run.compare());
     }
   }

@@ -35,7 +35,7 @@ struct State {
   }
   void add(const CardanoBlock& block) {
     auto decoded = std::make_shared<chain::Block>(chain::decode(network, block.raw).value());
-    const Ordinal ordinal(store->position().height());
+    const Ordinal ordinal(store->position().block_count());
     ASSERT_TRUE(store->on_block({ordinal, decoded, false, 0}));
     ASSERT_TRUE(store->flush());
   }

@@ -75,7 +75,7 @@ class Replay {
   }
 
   void apply(std::uint64_t behind) {
-    const std::uint64_t ordinal = store_->position().height();
+    const std::uint64_t ordinal = store_->position().block_count();
     const auto block = chain_.block(ordinal);
     const bus::BlockApplied event{Ordinal(ordinal), block, behind > 0, behind};
     const auto done = store_->on_block(event);
@@ -100,13 +100,13 @@ class Replay {
     }
   }
   void rollback(std::uint64_t blocks) {
-    const std::uint64_t height = store_->position().height() - blocks;
+    const std::uint64_t height = store_->position().block_count() - blocks;
     const bus::Position to = height == 0 ? bus::Position::origin() : points_.at(height - 1);
     const auto done = store_->on_rollback({to});
     ASSERT_TRUE(done) << height << ": " << done.error().message;
   }
   Digest scan() const { return digest(store_->state(), chain_.network.family).value(); }
-  std::uint64_t height() const { return store_->position().height(); }
+  std::uint64_t block_count() const { return store_->position().block_count(); }
   Store& store() { return *store_; }
   kv::Database& db() { return *db_; }
 
@@ -144,7 +144,7 @@ void replay(const OracleChain& chain, const Options& options, std::uint64_t roll
     ASSERT_NO_FATAL_FAILURE(replay.rollback(depth));
     ASSERT_EQ(replay.scan(), chain.at(height - 1 - depth))
         << "rolled back " << depth << " from height " << height;
-    while (replay.height() < height) ASSERT_NO_FATAL_FAILURE(replay.apply(0));
+    while (replay.block_count() < height) ASSERT_NO_FATAL_FAILURE(replay.apply(0));
     ASSERT_EQ(replay.scan(), running) << "forward again to height " << height;
   }
   // The whole window at the end, and one more, which is refused without a trace.
@@ -160,12 +160,12 @@ void replay(const OracleChain& chain, const Options& options, std::uint64_t roll
 // The same chain as a first sync sees it: far below the tip, many blocks a commit.
 void replay_bulk(const OracleChain& chain, const Options& options, std::size_t reopen_every) {
   Replay replay(chain, options);
-  while (replay.height() < chain.raws.size()) {
-    const std::uint64_t behind = chain.raws.size() - 1 - replay.height();
+  while (replay.block_count() < chain.raws.size()) {
+    const std::uint64_t behind = chain.raws.size() - 1 - replay.block_count();
     ASSERT_NO_FATAL_FAILURE(replay.apply(behind));
-    if (replay.height() % reopen_every == 0) {
+    if (replay.block_count() % reopen_every == 0) {
       ASSERT_TRUE(replay.store().flush());
-      ASSERT_EQ(replay.scan(), chain.at(replay.height() - 1)) << replay.height();
+      ASSERT_EQ(replay.scan(), chain.at(replay.block_count() - 1)) << replay.block_count();
       replay.open();
     }
   }
