@@ -35,7 +35,7 @@ struct BusOptions {
   int first_pause_ms = 50;
   int first_wait_ms = 500;  // before a waiting consumer is asked again, doubling until it gets on
   int longest_wait_ms = 10'000;
-  int linger_ms = 500;  // how long an empty queue is not yet a reason to flush, when behind
+  int flush_delay_ms = 500;  // how long an empty queue is not yet a reason to flush, when behind
 };
 
 class Bus {
@@ -62,8 +62,8 @@ class Bus {
   // Those consumers run again, from where they stand: the publisher then goes back for them.
   void resume();
   // Asks one consumer. Errors also: kNotFound if there is none of that name.
-  Result<std::optional<KeptBlock>> newest_kept(std::string_view consumer,
-                                               std::uint64_t below_height) const;
+  Result<std::optional<Position>> newest_block_below(std::string_view consumer,
+                                                     std::uint64_t below_height) const;
 
   // Waits until everything published so far is handled and flushed. Errors: kCancelled once
   // stopped.
@@ -79,17 +79,18 @@ class Bus {
   std::optional<Position> lowest_position() const;
 
  private:
-  struct Lane;
-  Lane* find(std::string_view name) const;
-  Result<> enqueue(Lane& lane, const Event& event);
-  void run(Lane& lane);
-  Result<> handle(Lane& lane, const Event& event);
-  Result<> with_retries(Lane& lane, const std::function<Result<>()>& call);
-  void stop_lane(Lane& lane, ConsumerState state, std::string problem, std::string repair);
-  void wait_in(Lane& lane, std::unique_lock<std::mutex>& lock);
+  struct ConsumerQueue;
+  ConsumerQueue* find(std::string_view name) const;
+  Result<> enqueue(ConsumerQueue& queue, const Event& event);
+  void run(ConsumerQueue& queue);
+  Result<> handle(ConsumerQueue& queue, const Event& event);
+  Result<> with_retries(ConsumerQueue& queue, const std::function<Result<>()>& call);
+  void stop_delivery(ConsumerQueue& queue, ConsumerState state, std::string problem,
+                     std::string repair);
+  void wait_in(ConsumerQueue& queue, std::unique_lock<std::mutex>& lock);
 
   BusOptions options_;
-  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::vector<std::unique_ptr<ConsumerQueue>> queues_;
   std::atomic<bool> stopping_{false};
   bool started_ = false;
 };

@@ -50,7 +50,7 @@ class Recorder : public Consumer {
   Result<> on_rollback(const RolledBack& rollback) override {
     std::lock_guard lock(mutex_);
     position_ = rollback.to;
-    seen += fmt::format("-{} ", rollback.to.height());
+    seen += fmt::format("-{} ", rollback.to.block_count());
     return {};
   }
   Result<> on_tx_dropped(const TxDropped&) override {
@@ -62,7 +62,7 @@ class Recorder : public Consumer {
     return {};
   }
   bool can_wait() const override { return waits; }
-  Result<> look_again() override {
+  Result<> probe() override {
     if (away > 0) return --away, fail(still, "still away");
     return flush();
   }
@@ -96,18 +96,18 @@ TEST(Bus, DeliversInOrderAndFlushesWhenIdle) {
   EXPECT_EQ(a.seen, "+0 +1 +2 x -1 +1 ");
   EXPECT_EQ(b.seen, a.seen);
   EXPECT_GT(a.flushes, 0);
-  EXPECT_EQ(bus.lowest_position()->height(), 2u);
+  EXPECT_EQ(bus.lowest_position()->block_count(), 2u);
 }
 
 TEST(Bus, FlushesLaterWhileTheSourceHasMore) {
   Recorder a("a");
-  Bus bus({.linger_ms = 60'000});
+  Bus bus({.flush_delay_ms = 60'000});
   bus.add(a);
   bus.start();
   BlockApplied block = toy_block(0);
   block.behind = 7;
   ASSERT_TRUE(bus.publish(block));
-  while (a.position().height() == 0) std::this_thread::yield();
+  while (a.position().block_count() == 0) std::this_thread::yield();
   EXPECT_EQ(a.flushes, 0);
   ASSERT_TRUE(bus.drain());  // does not wait for the minute
   EXPECT_EQ(a.flushes, 1);
@@ -117,7 +117,7 @@ TEST(Bus, FlushesLaterWhileTheSourceHasMore) {
 
 TEST(Bus, TransactionsDoNotPutTheFlushOff) {
   Recorder a("a");
-  Bus bus({.linger_ms = 100});
+  Bus bus({.flush_delay_ms = 100});
   bus.add(a);
   bus.start();
   BlockApplied block = toy_block(0);
@@ -151,13 +151,13 @@ TEST(Bus, AConsumerThatCannotFollowHaltsAlone) {  // E10
   bus.start();
   for (std::uint64_t i = 0; i < 5; ++i) ASSERT_TRUE(bus.publish(toy_block(i)));
   ASSERT_TRUE(bus.drain());
-  EXPECT_EQ(good.position().height(), 5u);
+  EXPECT_EQ(good.position().block_count(), 5u);
   const auto infos = bus.consumers();
   EXPECT_EQ(infos[0].state, ConsumerState::kRunning);
   EXPECT_EQ(infos[1].state, ConsumerState::kHalted);
   EXPECT_EQ(infos[1].problem, "told to fail");
   EXPECT_EQ(infos[1].repair, "rebuild it");
-  EXPECT_EQ(bus.lowest_position()->height(), 5u);  // the halted one holds nobody back
+  EXPECT_EQ(bus.lowest_position()->block_count(), 5u);  // the halted one holds nobody back
 }
 
 TEST(Bus, RetriesWhatIsRetryable) {
@@ -187,7 +187,7 @@ TEST(Bus, AConsumerThatCanWaitHearsNothingUntilItIsResumed) {
   ASSERT_TRUE(bus.drain());
   EXPECT_EQ(steady.seen, "+0 +1 +2 ");
   EXPECT_EQ(bus.consumers()[1].state, ConsumerState::kWaiting);
-  EXPECT_EQ(bus.lowest_position()->height(), 3u);  // it holds nobody back
+  EXPECT_EQ(bus.lowest_position()->block_count(), 3u);  // it holds nobody back
   while (!bus.has_recovered()) std::this_thread::yield();
   EXPECT_EQ(remote.away, 0);
   ASSERT_TRUE(bus.publish(toy_block(3)));
@@ -197,7 +197,7 @@ TEST(Bus, AConsumerThatCanWaitHearsNothingUntilItIsResumed) {
   EXPECT_FALSE(bus.has_recovered());
   EXPECT_EQ(bus.consumers()[1].state, ConsumerState::kRunning);
   EXPECT_EQ(bus.consumers()[1].problem, "");
-  EXPECT_EQ(bus.lowest_position()->height(), 0u);
+  EXPECT_EQ(bus.lowest_position()->block_count(), 0u);
   // The first of them fails once more, and trying again is enough.
   for (std::uint64_t i = 0; i < 4; ++i) ASSERT_TRUE(bus.publish(toy_block(i)));
   ASSERT_TRUE(bus.drain());
@@ -303,7 +303,7 @@ TEST(Bus, AFullQueueMakesThePublisherWait) {
   open.set_value();
   publisher.join();
   ASSERT_TRUE(bus.drain());
-  EXPECT_EQ(slow.position().height(), 10u);
+  EXPECT_EQ(slow.position().block_count(), 10u);
 }
 
 TEST(Bus, StopHandlesWhatIsQueuedAndRefusesMore) {
@@ -313,7 +313,7 @@ TEST(Bus, StopHandlesWhatIsQueuedAndRefusesMore) {
   bus.start();
   for (std::uint64_t i = 0; i < 100; ++i) ASSERT_TRUE(bus.publish(toy_block(i)));
   bus.stop();
-  EXPECT_EQ(a.position().height(), 100u);
+  EXPECT_EQ(a.position().block_count(), 100u);
   EXPECT_EQ(bus.publish(toy_block(100)).error().code, Code::kCancelled);
   EXPECT_EQ(bus.publish_to("nobody", TxDropped{}).error().code, Code::kNotFound);
 }

@@ -9,13 +9,7 @@
 
 namespace coffer::bus {
 
-// A block that the data of a consumer depend on.
-struct KeptBlock {
-  Ordinal ordinal;
-  Hash256 hash{};
-};
-
-// All calls but name(), position() and newest_kept() come from one thread, in order; the bus
+// All calls but name(), position() and newest_block_below() come from one thread, in order; the bus
 // filters replays, so each block extends the consumer's position. An error that is retryable is
 // tried again a few times. Then one that can wait waits if something around it failed
 // (kUnavailable, kTimeout), and any other halts alone.
@@ -27,8 +21,7 @@ class Consumer {
   // Where its data stand. Thread-safe.
   virtual Position position() const = 0;
 
-  // May hold back its commit while block.below_window is true or block.behind is not zero, until
-  // flush().
+  // May hold back its commit, as CommitPolicy says, until flush().
   virtual Result<> on_block(const BlockApplied& block) = 0;
   // All or nothing. Errors: kBeyondWindow when it cannot undo that much (U2).
   virtual Result<> on_rollback(const RolledBack& rollback) = 0;
@@ -41,12 +34,12 @@ class Consumer {
   // Whether it can go on once what it stands on is there again: a database server, room on a disk.
   virtual bool can_wait() const { return false; }
   // Asked now and then while it waits: could it go on?
-  virtual Result<> look_again() { return flush(); }
+  virtual Result<> probe() { return flush(); }
 
-  // The newest block below this height that its data depend on, if there is one: for a consumer
-  // with a store of its own, which may be ahead of the headers or on a branch that they forgot.
-  // Thread-safe. Errors: kNotFound if it keeps no such list.
-  virtual Result<std::optional<KeptBlock>> newest_kept(std::uint64_t below_height) const {
+  // After the newest block below this height that its data depend on, if there is one: for a
+  // consumer with a store of its own, which may be ahead of the headers or on a branch that they
+  // forgot. Thread-safe. Errors: kNotFound if it keeps no such list.
+  virtual Result<std::optional<Position>> newest_block_below(std::uint64_t below_height) const {
     return fail(Code::kNotFound, "no list of blocks below {} is kept", below_height);
   }
 

@@ -18,24 +18,22 @@ struct Position {
   static Position origin() { return {}; }
   static Position after(Ordinal ordinal, chain::Point point) { return {false, ordinal, point}; }
   // How many blocks lie behind: 0 at Origin.
-  std::uint64_t height() const { return at_origin ? 0 : ordinal.value + 1; }
+  std::uint64_t block_count() const { return at_origin ? 0 : ordinal.value + 1; }
   // The height that people mean, which counts from 0: that of the newest block; none at Origin.
   std::optional<std::uint64_t> tip_height() const {
     return at_origin ? std::nullopt : std::optional(ordinal.value);
   }
   friend bool operator==(const Position& a, const Position& b) {
-    return a.height() == b.height() && a.point.hash == b.point.hash;
+    return a.block_count() == b.block_count() && a.point.hash == b.point.hash;
   }
 };
 
 struct BlockApplied {
   Ordinal ordinal;
   std::shared_ptr<const chain::Block> block;  // hashed, verified, with its number set
-  // True when no rollback can reach it: many such blocks may share one commit. Which consumers
-  // commit the other blocks one by one, and never both kinds together: E2.
+  // True when no rollback can reach it. CommitPolicy tells which blocks may share a commit (E2).
   bool below_window = false;
-  // How many blocks the source is known to have beyond this one. While there are some, a consumer
-  // may hold its commit back, to put several whole blocks into one.
+  // How many blocks the source is known to have beyond this one.
   std::uint64_t behind = 0;
 
   Position position() const { return Position::after(ordinal, block->point()); }

@@ -1,6 +1,12 @@
 #include "chain/block.h"
 
+#include <ostream>
+
 namespace coffer::chain {
+
+std::ostream& operator<<(std::ostream& out, Family family) {
+  return out << (family == Family::kBitcoin ? "Bitcoin" : "Cardano");
+}
 
 void Block::clear() {
   Block empty;
@@ -14,6 +20,10 @@ void Block::clear() {
 
 std::string display(Family family, const Hash256& hash) {
   return family == Family::kBitcoin ? reversed(hash).hex() : hash.hex();
+}
+
+std::string display(Family family, const Outpoint& outpoint) {
+  return fmt::format("{}#{}", display(family, outpoint.tx), outpoint.index);
 }
 
 }  // namespace coffer::chain

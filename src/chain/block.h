@@ -3,6 +3,7 @@
 // tables. Decoding appends to the tables and allocates nothing per transaction.
 #pragma once
 
+#include <iosfwd>
 #include <span>
 #include <vector>
 
@@ -12,6 +13,7 @@
 namespace coffer::chain {
 
 enum class Family : std::uint8_t { kBitcoin, kCardano };
+std::ostream& operator<<(std::ostream& out, Family family);  // "Bitcoin", "Cardano": for tests
 
 struct Outpoint {
   Hash256 tx{};
@@ -59,7 +61,7 @@ struct MintedAsset {
 
 struct Output {
   ByteView address;  // Bitcoin: scriptPubKey; Cardano: raw address bytes, even malformed ones
-  Amount coin;
+  Amount amount;
   Range assets;           // rows of Block::assets
   ByteView datum_hash;    // 32 bytes, or empty
   ByteView inline_datum;  // the datum's own CBOR, or empty
@@ -158,5 +160,7 @@ struct Block {
 
 // Bitcoin prints hashes back to front, Cardano as they are.
 std::string display(Family family, const Hash256& hash);
+// "HASH#INDEX".
+std::string display(Family family, const Outpoint& outpoint);
 
 }  // namespace coffer::chain

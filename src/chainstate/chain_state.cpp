@@ -116,7 +116,7 @@ Result<Placed> ChainState::place(const chain::Block& block) const {
   if (first) return Placed{Placement::kForks, bus::Position::origin(), Ordinal(0)};
   auto parent = TRY(resolve({Slot(), block.prev}));
   if (!parent) return Placed{};
-  return Placed{Placement::kForks, *parent, Ordinal(parent->height())};
+  return Placed{Placement::kForks, *parent, Ordinal(parent->block_count())};
 }
 
 Result<> ChainState::check_beginning(const chain::Block& block) const {
@@ -163,7 +163,7 @@ Result<HeaderInfo> ChainState::header_of(const chain::Block& block, const Placed
 
 Result<> ChainState::disconnect_after(kv::Batch& batch, const bus::Position& parent,
                                       StaleChange& change) {
-  for (Ordinal ordinal(parent.height());; ordinal = ordinal.next()) {
+  for (Ordinal ordinal(parent.block_count());; ordinal = ordinal.next()) {
     auto entry = TRY(active(ordinal));
     if (!entry) return {};
     batch.del(active_, ordinal_key(ordinal));

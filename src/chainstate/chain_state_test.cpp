@@ -225,14 +225,14 @@ TEST_F(ChainStateTest, ARollbackBeyondTheWindowIsRefusedWhole) {  // U2
 
 TEST_F(ChainStateTest, BelowTheWindowManyBlocksShareACommitNeverAcrossTheLine) {  // E2
   add_line(0, 0, 3, true);
-  EXPECT_EQ(totals_->position().height(), 4u);
+  EXPECT_EQ(totals_->position().block_count(), 4u);
   EXPECT_TRUE(Totals::open(*db_, kWindow).value()->position().at_origin);  // nothing stored yet
   add_line(0, 4, 4, false);
-  EXPECT_EQ(Totals::open(*db_, kWindow).value()->position().height(), 5u);
+  EXPECT_EQ(Totals::open(*db_, kWindow).value()->position().block_count(), 5u);
   add_line(0, 5, 6, true);
-  EXPECT_EQ(Totals::open(*db_, kWindow).value()->position().height(), 5u);
+  EXPECT_EQ(Totals::open(*db_, kWindow).value()->position().block_count(), 5u);
   ASSERT_TRUE(totals_->flush());
-  EXPECT_EQ(Totals::open(*db_, kWindow).value()->position().height(), 7u);
+  EXPECT_EQ(Totals::open(*db_, kWindow).value()->position().block_count(), 7u);
 }
 
 // What the first block of the window adds comes into a batch of its own.
@@ -242,7 +242,7 @@ TEST_F(ChainStateTest, HeldBlocksAreCommittedBeforeTheFirstOfTheWindow) {  // E2
     const auto block = std::make_shared<chain::Block>(header(0, number, {}));
     std::uint64_t committed = 0, changes = 0;
     EXPECT_TRUE(writer->apply({Ordinal(number), block, below}, [&](kv::Batch& batch) {
-      committed = writer->committed().height();
+      committed = writer->committed().block_count();
       changes = batch.count();
       batch.put(db_->column(kMetaColumn).value(), as_bytes("changed"), as_bytes("it"));
     }));
@@ -251,7 +251,21 @@ TEST_F(ChainStateTest, HeldBlocksAreCommittedBeforeTheFirstOfTheWindow) {  // E2
   EXPECT_EQ(apply(0, true), std::pair(0ul, 0ul));
   EXPECT_EQ(apply(1, true), std::pair(0ul, 1ul)) << "both are in one batch";
   EXPECT_EQ(apply(2, false), std::pair(2ul, 0ul)) << "the third is not";
-  EXPECT_EQ(writer->committed().height(), 3u);
+  EXPECT_EQ(writer->committed().block_count(), 3u);
+}
+
+TEST_F(ChainStateTest, BlocksOfTheWindowAreGroupedOnlyWhileBehind) {  // E2
+  const auto writer = GroupedWriter::open(*db_, "test").value();
+  const auto stored_after = [&](std::uint64_t number, std::uint64_t behind) {
+    const auto block = std::make_shared<chain::Block>(header(0, number, {}));
+    EXPECT_TRUE(writer->apply({Ordinal(number), block, false, behind}, [](kv::Batch&) {}));
+    return GroupedWriter::open(*db_, "test").value()->position().block_count();
+  };
+  EXPECT_EQ(stored_after(0, 2), 0u);
+  EXPECT_EQ(stored_after(1, 1), 0u);
+  EXPECT_EQ(stored_after(2, 0), 3u);
+  EXPECT_EQ(stored_after(3, 0), 4u);
+  EXPECT_EQ(stored_after(4, 0), 5u);
 }
 
 TEST_F(ChainStateTest, TheEventLogNumbersAndForgets) {

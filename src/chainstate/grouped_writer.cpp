@@ -27,7 +27,7 @@ Result<> GroupedWriter::commit(const bus::Position& to) {
   batch_.put(meta_, as_bytes(key_), bus::encode_position(to));
   Result<> result = db_.commit(batch_);
   batch_.clear();
-  held_blocks_ = 0;
+  held_ = {};
   std::lock_guard lock(mutex_);
   if (result) committed_ = to;
   // Blocks held back went with the batch: doing the last call again would pass them over.
@@ -39,12 +39,10 @@ Result<> GroupedWriter::commit(const bus::Position& to) {
 
 Result<> GroupedWriter::apply(const bus::BlockApplied& block,
                               const std::function<void(kv::Batch&)>& change) {
-  if (!block.below_window) TRY(flush());
+  if (policy_.must_commit_before(held_, block)) TRY(flush());
   change(batch_);
-  ++held_blocks_;
-  const bool hold = block.below_window && held_blocks_ < kBlocksPerCommit &&
-                    batch_.size_bytes() < kBytesPerCommit;
-  if (!hold) return commit(block.position());
+  held_ = {held_.blocks + 1, batch_.size_bytes(), policy_.is_below_window(block)};
+  if (policy_.must_commit_after(held_, block)) return commit(block.position());
   std::lock_guard lock(mutex_);
   position_ = block.position();
   return {};
@@ -58,7 +56,7 @@ Result<> GroupedWriter::move_to(const bus::Position& to,
 }
 
 Result<> GroupedWriter::flush() {
-  if (held_blocks_ == 0) return {};
+  if (held_.blocks == 0) return {};
   return commit(position());
 }
 

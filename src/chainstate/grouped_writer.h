@@ -1,10 +1,10 @@
-// Commits for a consumer that keeps its position beside its data: one block a commit near the tip,
-// many below the rollback window, never a commit that spans both (E2). Invariant: data and position
-// are always in the same batch.
+// Commits for a consumer that keeps its position beside its data, grouped as bus::CommitPolicy says
+// (E2). Invariant: data and position are always in the same batch.
 #pragma once
 
 #include <functional>
 
+#include "bus/commit_policy.h"
 #include "bus/consumer.h"
 #include "chainstate/header_codec.h"
 
@@ -31,14 +31,12 @@ class GroupedWriter {
   GroupedWriter(kv::Database& db, std::string_view key) : db_(db), key_(key) {}
   Result<> commit(const bus::Position& to);
 
-  static constexpr std::size_t kBlocksPerCommit = 512;
-  static constexpr std::size_t kBytesPerCommit = 8u << 20;
-
   kv::Database& db_;
   const std::string key_;
   kv::Column meta_;
   kv::Batch batch_;
-  std::size_t held_blocks_ = 0;
+  const bus::CommitPolicy policy_{{.blocks = 512, .bytes = 8u << 20}};
+  bus::HeldBlocks held_;
   mutable std::mutex mutex_;  // guards both positions
   bus::Position position_, committed_;
 };

@@ -101,8 +101,8 @@ Result<> Totals::on_rollback(const bus::RolledBack& rollback) {
   const bus::Position from = position();
   const TotalsRecord record = TRY(record_at(rollback.to));
   TRY(writer_->move_to(rollback.to, [&](kv::Batch& batch) {
-    batch.del_range(column_, ordinal_key(Ordinal(rollback.to.height())),
-                    ordinal_key(Ordinal(from.height())));
+    batch.del_range(column_, ordinal_key(Ordinal(rollback.to.block_count())),
+                    ordinal_key(Ordinal(from.block_count())));
   }));
   set_current(record);
   return {};

@@ -128,7 +128,7 @@ Result<> BlkDirSource::read_new_blocks(Progress& progress) {
     else
       TRY(index_.add(std::move(block)));
   }
-  return fail(Code::kCancelled, "stopping");
+  return cancelled();
 }
 
 Result<> BlkDirSource::read_changed(Progress& progress) {
@@ -165,8 +165,7 @@ Result<> BlkDirSource::poll() {
     progress.settled = std::abs(clock_.unix_ms() * 1'000'000 - mtime_ns) > kSettleNs;
   }
   if (!index_.best().empty()) {
-    tip_ = index_[index_.best().back()].number;
-    tip_known_ = true;
+    set_tip(index_[index_.best().back()].number);
   }
   next_poll_steady_ms_ = clock_.steady_ms() + options_.poll_ms;
   return {};
@@ -178,8 +177,7 @@ Result<chain::Point> BlkDirSource::intersect(std::span<const chain::Point> point
   for (const chain::Point& point : points)
     if (index_.anchor(point)) break;
   if (!index_.best().empty()) {
-    tip_ = index_[index_.best().back()].number;
-    tip_known_ = true;
+    set_tip(index_[index_.best().back()].number);
   }
   for (const chain::Point& point : points) {
     const auto fork = index_.find_fork(point.hash);
@@ -203,7 +201,7 @@ Result<chain::Point> BlkDirSource::intersect(std::span<const chain::Point> point
 }
 
 // Where the reader has to go back to, if what it has is not on the best chain.
-std::optional<Step> BlkDirSource::step_back() {
+std::optional<SourceEvent> BlkDirSource::step_back() {
   if (served_ != BlockIndex::kNoBlock) served_ = index_.current(served_);
   if (served_ == BlockIndex::kNoBlock || index_.on_best(served_)) return std::nullopt;
   while (served_ != BlockIndex::kNoBlock && !index_.on_best(served_)) {
@@ -211,10 +209,10 @@ std::optional<Step> BlkDirSource::step_back() {
     served_ = parent == BlockIndex::kNoBlock ? parent : index_.current(parent);
   }
   const bool shared = served_ != BlockIndex::kNoBlock;
-  return Step(Backward{shared ? index_.point(served_) : chain::Point::origin()});
+  return SourceEvent(RolledBack{shared ? index_.point(served_) : chain::Point::origin()});
 }
 
-Result<std::optional<Step>> BlkDirSource::ready_step() {
+Result<std::optional<SourceEvent>> BlkDirSource::ready_event() {
   for (;;) {
     if (index_.best().empty()) return std::nullopt;
     if (auto back = step_back()) return back;
@@ -224,7 +222,7 @@ Result<std::optional<Step>> BlkDirSource::ready_step() {
     Result<Bytes> raw = files_.read_block(index_[id]);
     if (raw) {
       served_ = id;
-      return Step(Forward{std::move(*raw)});
+      return SourceEvent(NextBlock{std::move(*raw)});
     }
     // It was overwritten since it was read; what stands there now may be another block.
     if (raw.error().code != Code::kCorrupt) return fail(std::move(raw).error());
@@ -238,33 +236,17 @@ Result<std::optional<Step>> BlkDirSource::ready_step() {
   }
 }
 
-Result<Step> BlkDirSource::next(int timeout_ms) {
-  if (interrupted_) return fail(Code::kCancelled, "stopping");
+Result<SourceEvent> BlkDirSource::next(int timeout_ms) {
+  if (interrupted_) return cancelled();
   // Also in the middle of catching up: a branch may have changed by then.
   if (clock_.steady_ms() >= next_poll_steady_ms_) TRY(poll());
-  if (auto step = TRY(ready_step())) return std::move(*step);
-  if (!options_.follow) return Step(End{});
-  const std::int64_t wait_ms =
-      std::min<std::int64_t>(timeout_ms, next_poll_steady_ms_ - clock_.steady_ms());
-  if (wait_ms > 0) {
-    std::unique_lock lock(mutex_);
-    wake_.wait_for(lock, std::chrono::milliseconds(wait_ms), [&] { return interrupted_.load(); });
-  }
-  if (interrupted_) return fail(Code::kCancelled, "stopping");
+  if (auto step = TRY(ready_event())) return std::move(*step);
+  if (!options_.follow) return SourceEvent(End{});
+  wait(std::min<std::int64_t>(timeout_ms, next_poll_steady_ms_ - clock_.steady_ms()));
+  if (interrupted_) return cancelled();
   if (clock_.steady_ms() >= next_poll_steady_ms_) TRY(poll());
-  if (auto step = TRY(ready_step())) return std::move(*step);
-  return Step(Idle{});
-}
-
-std::optional<std::uint64_t> BlkDirSource::tip_number() const {
-  if (!tip_known_) return std::nullopt;
-  return tip_.load();
-}
-
-void BlkDirSource::interrupt() {
-  std::lock_guard lock(mutex_);
-  interrupted_ = true;
-  wake_.notify_all();
+  if (auto step = TRY(ready_event())) return std::move(*step);
+  return SourceEvent(Idle{});
 }
 
 }  // namespace coffer::feed

@@ -5,15 +5,12 @@
 // only headers are in memory.
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
 #include <filesystem>
 #include <map>
-#include <mutex>
 
 #include "base/clock.h"
 #include "feed/file_source_reader.h"
-#include "feed/source.h"
+#include "feed/source_base.h"
 
 namespace coffer::feed {
 
@@ -22,7 +19,7 @@ struct BlkDirOptions {
   bool follow = true;  // false: End at the tip instead of Idle
 };
 
-class BlkDirSource final : public Source {
+class BlkDirSource final : public SourceBase {
  public:
   // Looks at nothing yet: the first intersect() or next() reads all headers.
   BlkDirSource(std::filesystem::path directory, const chain::Network& network, const Clock& clock,
@@ -32,11 +29,9 @@ class BlkDirSource final : public Source {
   // The directory of a pruned node is taken if it goes on after one of the points, or holds one.
   // Errors: kInvalidInput (no block files, or none of this network), kNotFound, kUnavailable.
   Result<chain::Point> intersect(std::span<const chain::Point> points) override;
-  // A branch that got heavier comes as Backward to the fork, then its blocks.
-  Result<Step> next(int timeout_ms) override;
+  // A branch that got heavier comes as RolledBack to the fork, then its blocks.
+  Result<SourceEvent> next(int timeout_ms) override;
   bool is_static() const override { return !options_.follow; }
-  std::optional<std::uint64_t> tip_number() const override;
-  void interrupt() override;
 
  private:
   static constexpr std::uint64_t kNowhere = ~0ull;
@@ -68,8 +63,8 @@ class BlkDirSource final : public Source {
   // The size of the block at the offset if it is whole; 0 if it is not there yet.
   Result<std::uint64_t> whole_block_at(Progress& progress);
   Result<std::uint64_t> find_magic(std::uint32_t file, std::uint64_t offset);
-  Result<std::optional<Step>> ready_step();
-  std::optional<Step> step_back();
+  Result<std::optional<SourceEvent>> ready_event();
+  std::optional<SourceEvent> step_back();
 
   const std::filesystem::path directory_;
   const chain::Network network_;
@@ -82,11 +77,6 @@ class BlkDirSource final : public Source {
   bool key_known_ = false;
   BlockIndex::Id served_ = BlockIndex::kNoBlock;  // what the reader has
   std::int64_t next_poll_steady_ms_ = 0;
-  std::atomic<std::uint64_t> tip_{0};
-  std::atomic<bool> tip_known_{false};
-  std::atomic<bool> interrupted_{false};
-  std::mutex mutex_;
-  std::condition_variable wake_;
 };
 
 }  // namespace coffer::feed

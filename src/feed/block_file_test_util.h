@@ -36,12 +36,12 @@ inline std::vector<Hash256> follow(Source& source, const chain::Network& network
     auto step = source.next(0);
     EXPECT_TRUE(step) << step.error().message;
     if (!step || std::holds_alternative<End>(*step) || std::holds_alternative<Idle>(*step)) break;
-    if (auto* back = std::get_if<Backward>(&*step)) {
+    if (auto* back = std::get_if<RolledBack>(&*step)) {
       while (!chain.empty() && chain.back() != back->to.hash) chain.pop_back();
       if (backwards != nullptr) ++*backwards;
       continue;
     }
-    auto block = chain::decode(network, std::get<Forward>(*step).raw);
+    auto block = chain::decode(network, std::get<NextBlock>(*step).raw);
     EXPECT_TRUE(block) << block.error().message;
     if (!block) break;
     if (!chain.empty()) {

@@ -5,7 +5,9 @@
 namespace coffer::feed {
 
 DevnetSource::DevnetSource(DevnetSourceOptions options, const Clock& clock)
-    : options_(std::move(options)), clock_(clock), live_(options_.chain) {}
+    : options_(std::move(options)), clock_(clock), live_(options_.chain) {
+  set_tip(0);
+}
 
 std::string DevnetSource::describe() const {
   return fmt::format("devnet (seed {})", options_.chain.seed);
@@ -23,9 +25,9 @@ Result<> DevnetSource::catch_up() {
     // come.
     const std::uint64_t limit = options_.resume_number + options_.chain.max_reorg_depth + 2;
     for (;;) {
-      if (interrupted_) return fail(Code::kCancelled, "stopping");
+      if (interrupted_) return cancelled();
       const Emission emission = live_.next();
-      tip_ = emission.height;
+      set_tip(emission.height);
       if (emission.hash == options_.resume.hash) break;
       if (emission.height > limit)
         return fail(Code::kConflict,
@@ -58,7 +60,7 @@ Result<chain::Point> DevnetSource::intersect(std::span<const chain::Point> point
   return found;
 }
 
-std::optional<Step> DevnetSource::next_replayed() {
+std::optional<SourceEvent> DevnetSource::next_replayed() {
   while (replay_ && !interrupted_) {
     Emission emission = replay_->next();
     const auto& best = live_.best();
@@ -66,7 +68,7 @@ std::optional<Step> DevnetSource::next_replayed() {
     // Stale blocks, and blocks the reader has, are passed over.
     if (emission.height != replay_from_ || best[emission.height] != emission.hash) continue;
     if (++replay_from_ == best.size()) replay_.reset();
-    return Forward{std::move(emission.block)};
+    return NextBlock{std::move(emission.block)};
   }
   return std::nullopt;
 }
@@ -75,11 +77,7 @@ bool DevnetSource::block_is_due(int timeout_ms) {
   const bool at_once = options_.block_interval_ms == 0 || ready_height_ <= options_.premine;
   if (at_once) return true;
   const std::int64_t now = clock_.steady_ms();
-  const std::int64_t wait_ms = std::min<std::int64_t>(due_steady_ms_ - now, timeout_ms);
-  if (wait_ms > 0) {
-    std::unique_lock lock(mutex_);
-    wake_.wait_for(lock, std::chrono::milliseconds(wait_ms), [&] { return interrupted_.load(); });
-  }
+  wait(std::min<std::int64_t>(due_steady_ms_ - now, timeout_ms));
   if (interrupted_ || clock_.steady_ms() < due_steady_ms_) return false;
   due_steady_ms_ = std::max(due_steady_ms_ + options_.block_interval_ms, clock_.steady_ms());
   return true;
@@ -89,45 +87,36 @@ void DevnetSource::emit(Emission emission) {
   auto mempool = [&](const std::vector<MempoolEvent>& events) {
     for (const MempoolEvent& event : events) {
       if (event.seen)
-        ready_.push_back(Seen{event.seen->wire});
+        ready_.push_back(MempoolAdded{event.seen->wire});
       else
-        ready_.push_back(Dropped{event.dropped});
+        ready_.push_back(MempoolRemoved{event.dropped});
     }
   };
   mempool(emission.before);
-  ready_.push_back(Forward{std::move(emission.block)});
+  ready_.push_back(NextBlock{std::move(emission.block)});
   ready_height_ = emission.height;
   mempool(emission.after);
 }
 
-Result<Step> DevnetSource::next(int timeout_ms) {
-  if (interrupted_) return fail(Code::kCancelled, "stopping");
+Result<SourceEvent> DevnetSource::next(int timeout_ms) {
+  if (interrupted_) return cancelled();
   TRY(catch_up());
   if (auto step = next_replayed()) return std::move(*step);
   if (ready_.empty()) {
-    if (options_.stop_height && live_.best().size() > *options_.stop_height) return Step(End{});
+    if (options_.stop_height && live_.best().size() > *options_.stop_height)
+      return SourceEvent(End{});
     emit(live_.next());  // its mempool traffic comes at once, its block when it is due
   }
-  if (std::holds_alternative<Forward>(ready_.front())) {
+  if (std::holds_alternative<NextBlock>(ready_.front())) {
     if (!block_is_due(timeout_ms)) {
-      if (interrupted_) return fail(Code::kCancelled, "stopping");
-      return Step(Idle{});
+      if (interrupted_) return cancelled();
+      return SourceEvent(Idle{});
     }
-    tip_ = ready_height_;
+    set_tip(ready_height_);
   }
-  Step step = std::move(ready_.front());
+  SourceEvent step = std::move(ready_.front());
   ready_.pop_front();
   return step;
-}
-
-std::optional<std::uint64_t> DevnetSource::tip_number() const {
-  return tip_.load();
-}
-
-void DevnetSource::interrupt() {
-  std::lock_guard lock(mutex_);
-  interrupted_ = true;
-  wake_.notify_all();
 }
 
 }  // namespace coffer::feed

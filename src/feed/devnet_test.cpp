@@ -65,7 +65,7 @@ TEST_P(Devnet, EveryBlockDecodesAndSpendsWhatIsThere) {
             << "height " << emission.height << " spends what is not there";
       block->for_each_created(
           tx, [&](std::uint32_t index, const chain::Output& output, bool is_return) {
-            ASSERT_TRUE(now.emplace(chain::Outpoint{tx.id, index}, output.coin.value).second);
+            ASSERT_TRUE(now.emplace(chain::Outpoint{tx.id, index}, output.amount.value).second);
             returns += is_return;
             assets += output.assets.count;
             datums += !output.inline_datum.empty() || !output.datum_hash.empty();
@@ -146,9 +146,9 @@ TEST_P(Devnet, ReorgsGoAsDeepAsAllowedAndAlwaysGrow) {
 std::vector<Bytes> read_all(Source& source) {
   std::vector<Bytes> blocks;
   for (;;) {
-    Step step = source.next(10).value();
+    SourceEvent step = source.next(10).value();
     if (std::holds_alternative<End>(step)) return blocks;
-    if (auto* forward = std::get_if<Forward>(&step)) blocks.push_back(std::move(forward->raw));
+    if (auto* forward = std::get_if<NextBlock>(&step)) blocks.push_back(std::move(forward->raw));
   }
 }
 
@@ -209,9 +209,9 @@ TEST_P(Devnet, PacedBlocksComeWithTheClockAndInterruptEndsTheWait) {
   int blocks = 0;
   auto pull = [&] {
     for (;;) {
-      Step step = source.next(0).value();
+      SourceEvent step = source.next(0).value();
       if (std::holds_alternative<Idle>(step)) return;
-      blocks += std::holds_alternative<Forward>(step);
+      blocks += std::holds_alternative<NextBlock>(step);
     }
   };
   pull();
@@ -224,9 +224,7 @@ TEST_P(Devnet, PacedBlocksComeWithTheClockAndInterruptEndsTheWait) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Devnet, testing::Values(Family::kBitcoin, Family::kCardano),
-                         [](const auto& param) {
-                           return param.param == Family::kBitcoin ? "Bitcoin" : "Cardano";
-                         });
+                         testing::PrintToStringParamName());
 
 TEST(BlockFile, RoundTripsEveryFormat) {
   for (const Family family : {Family::kBitcoin, Family::kCardano}) {

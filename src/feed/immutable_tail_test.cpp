@@ -74,7 +74,7 @@ TEST(Immutable, SecondaryShortOfAnEntryIsTheTipUntilItIsThere) {
       auto step = source.next(0);
       EXPECT_TRUE(step) << step.error().message;
       if (!step || std::holds_alternative<Idle>(*step)) return count;
-      count += std::holds_alternative<Forward>(*step) ? 1 : 0;
+      count += std::holds_alternative<NextBlock>(*step) ? 1 : 0;
     }
   };
   EXPECT_EQ(blocks(), 11u);

@@ -95,12 +95,12 @@ TEST(Immutable, TheWholePreviewChainIsWhatTheOracleSays) {
     foreign.hash[0] ^= 1;
     const chain::Point points[] = {foreign, all.points[at]};
     ASSERT_EQ(source.intersect(points).value(), all.points[at]) << "block " << at;
-    const Step step = source.next(0).value();
+    const SourceEvent step = source.next(0).value();
     if (at + 1 == all.points.size()) {
       EXPECT_TRUE(std::holds_alternative<End>(step));
       continue;
     }
-    const chain::Block after = chain::decode(net, std::get<Forward>(step).raw).value();
+    const chain::Block after = chain::decode(net, std::get<NextBlock>(step).raw).value();
     ASSERT_EQ(after.point(), all.points[at + 1]);
   }
 }

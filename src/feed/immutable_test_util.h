@@ -32,8 +32,8 @@ inline Walked walk(ImmutableSource& source, const chain::Network& net) {
       walked.error = step.error();
       return walked;
     }
-    if (!std::holds_alternative<Forward>(*step)) return walked;
-    auto decoded = chain::decode_into(block, net, std::get<Forward>(*step).raw);
+    if (!std::holds_alternative<NextBlock>(*step)) return walked;
+    auto decoded = chain::decode_into(block, net, std::get<NextBlock>(*step).raw);
     EXPECT_TRUE(decoded) << decoded.error().message;
     if (!decoded) return walked;
     walked.points.push_back(block.point());

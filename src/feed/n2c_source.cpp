@@ -15,17 +15,18 @@ std::string N2cSource::describe() const {
 }
 
 void N2cSource::note(const Tip& tip) {
-  confirmed_tip_ = knows_tip_ ? std::min(tip_.load(), tip.number) : 0;
-  tip_ = tip.number;
-  knows_tip_ = !tip.point.is_origin();
+  const auto before = tip_number();
+  set_tip(tip.point.is_origin() ? std::nullopt : std::optional(tip.number),
+          before ? std::min(*before, tip.number) : 0);
 }
 
 // A slot has one block at most.
 void N2cSource::limit_confirmed_tip(const HeaderPlace& block, const Tip& tip) {
   const std::uint64_t slots =
       tip.point.slot > block.slot ? tip.point.slot.value - block.slot.value : 0;
-  if (slots < confirmed_tip_ - std::min(confirmed_tip_.load(), block.number))
-    confirmed_tip_ = block.number + slots;
+  const std::uint64_t confirmed = confirmed_tip().value_or(0);
+  if (slots < confirmed - std::min(confirmed, block.number))
+    set_tip(tip_number(), block.number + slots);
 }
 
 Result<Bytes> N2cSource::answer_to(std::uint16_t protocol, ByteView question) {
@@ -35,7 +36,7 @@ Result<Bytes> N2cSource::answer_to(std::uint16_t protocol, ByteView question) {
   return std::move(*answer);
 }
 
-Result<chain::Point> N2cSource::meet(std::span<const chain::Point> points) {
+Result<chain::Point> N2cSource::connect_at(std::span<const chain::Point> points) {
   TRY(connection_.open(options_.socket));
   const Bytes shaken = TRY(answer_to(kHandshake, propose_versions(options_.network_magic)));
   const std::uint16_t version = TRY(read_handshake_answer(shaken));
@@ -61,7 +62,7 @@ Result<chain::Point> N2cSource::intersect(std::span<const chain::Point> points) 
   owed_ = 0;
   awaiting_ = false;
   far_from_tip_ = false;
-  Result<chain::Point> met = meet(points);
+  Result<chain::Point> met = connect_at(points);
   if (met) return met;
   connection_.close();
   return fail(std::move(met).error().in(describe()));
@@ -70,15 +71,15 @@ Result<chain::Point> N2cSource::intersect(std::span<const chain::Point> points) 
 Result<> N2cSource::ask() {
   const int wanted = far_from_tip_ ? std::max(1, options_.pipeline) : 1;
   if (owed_ > wanted / 2) return {};  // in bunches: a system call for each block would cost more
-  if (owed_ == 0) heard_ms_ = clock_.steady_ms();
+  if (owed_ == 0) answered_ms_ = clock_.steady_ms();
   TRY(connection_.send(kChainSync, request_next(), wanted - owed_, options_.answer_timeout_ms));
   owed_ = wanted;
   return {};
 }
 
-Result<std::optional<Step>> N2cSource::take(ByteView message) {
+Result<std::optional<SourceEvent>> N2cSource::take(ByteView message) {
   const Answer answer = TRY(read_answer(message));
-  heard_ms_ = clock_.steady_ms();
+  answered_ms_ = clock_.steady_ms();
   if (std::holds_alternative<AwaitReply>(answer)) {
     awaiting_ = true;
     far_from_tip_ = false;
@@ -93,49 +94,35 @@ Result<std::optional<Step>> N2cSource::take(ByteView message) {
     // Blocks of Byron do not tell; where they are the newest, asking ahead does no harm.
     far_from_tip_ = !place || place->number + static_cast<std::uint64_t>(options_.pipeline) <
                                   forward->tip.number;
-    return Step(Forward{Bytes(forward->block.begin(), forward->block.end())});
+    return SourceEvent(NextBlock{Bytes(forward->block.begin(), forward->block.end())});
   }
   if (const auto* backward = std::get_if<RollBackward>(&answer)) {
     note(backward->tip);
-    return Step(Backward{backward->to});
+    return SourceEvent(RolledBack{backward->to});
   }
   return fail(Code::kInvalidInput, "the node answers what was not asked");
 }
 
-Result<Step> N2cSource::next(int timeout_ms) {
+Result<SourceEvent> N2cSource::next(int timeout_ms) {
   const std::int64_t deadline_ms = clock_.steady_ms() + timeout_ms;
-  const auto attempt = [&]() -> Result<Step> {
+  const auto attempt = [&]() -> Result<SourceEvent> {
     TRY(ask());
     for (;;) {
       const std::int64_t left_ms = std::max<std::int64_t>(0, deadline_ms - clock_.steady_ms());
       const auto message = TRY(connection_.receive(kChainSync, static_cast<int>(left_ms)));
       if (message) {
         if (auto step = TRY(take(*message))) return std::move(*step);
-      } else if (!awaiting_ && clock_.steady_ms() - heard_ms_ > options_.answer_timeout_ms) {
+      } else if (!awaiting_ && clock_.steady_ms() - answered_ms_ > options_.answer_timeout_ms) {
         return fail(Code::kUnavailable, "the node does not answer");
       } else {
-        return Step(Idle{});
+        return SourceEvent(Idle{});
       }
     }
   };
-  Result<Step> step = attempt();
+  Result<SourceEvent> step = attempt();
   if (step) return step;
   connection_.close();
   return fail(std::move(step).error().in(describe()));
-}
-
-std::optional<std::uint64_t> N2cSource::tip_number() const {
-  if (!knows_tip_) return std::nullopt;
-  return tip_.load();
-}
-
-std::optional<std::uint64_t> N2cSource::confirmed_tip() const {
-  if (!knows_tip_) return std::nullopt;
-  return confirmed_tip_.load();
-}
-
-void N2cSource::interrupt() {
-  connection_.interrupt();
 }
 
 }  // namespace coffer::feed

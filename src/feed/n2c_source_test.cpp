@@ -93,7 +93,7 @@ TEST(N2cSource, AWaitAsksOnceHoweverLong) {
   node.write(kChainSync, hex("830380"
                              "82" +
                              kPoint + "09"));
-  EXPECT_TRUE(std::get<Backward>(source.next(10'000).value()).to.is_origin());
+  EXPECT_TRUE(std::get<RolledBack>(source.next(10'000).value()).to.is_origin());
   EXPECT_EQ(source.tip_number(), 9u);
   EXPECT_FALSE(node.has_input());
   EXPECT_TRUE(std::holds_alternative<Idle>(source.next(0).value()));
@@ -166,7 +166,7 @@ TEST(N2cSource, AsksAheadFarFromTheTipAndNotNearIt) {
     CborWriter(block).array(2).uint(6).array(1).array(1).array(2).uint(number).uint(number);
     CborWriter(message).array(3).uint(2).tag(24).bytes(block).array(2).raw(hex(kPoint)).uint(tip);
     node.write(kChainSync, message);
-    EXPECT_EQ(std::get<Forward>(source.next(10'000).value()).raw, block);
+    EXPECT_EQ(std::get<NextBlock>(source.next(10'000).value()).raw, block);
   };
   const auto asked = [&] {
     int count = 0;

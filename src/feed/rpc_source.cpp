@@ -34,8 +34,9 @@ std::string RpcSource::describe() const {
 }
 
 std::string RpcSource::transport() const {
-  return fmt::format("blocks by {}, news by {}", rest_offered_ ? "REST" : "JSON-RPC",
-                     news_topics_.empty() ? "polling" : "ZMQ " + news_topics_ + " and polling");
+  return fmt::format(
+      "blocks by {}, news by {}", rest_offered_ ? "REST" : "JSON-RPC",
+      subscribed_topics_.empty() ? "polling" : "ZMQ " + subscribed_topics_ + " and polling");
 }
 
 Result<> RpcSource::check_network() {
@@ -52,7 +53,7 @@ Result<> RpcSource::check_network() {
 
 Result<chain::Point> RpcSource::intersect(std::span<const chain::Point> points) {
   set_fetch(nullptr);
-  met_ = false;
+  connected_ = false;
   ready_.clear();
   before_.merge(known_);
   known_.clear();
@@ -62,10 +63,10 @@ Result<chain::Point> RpcSource::intersect(std::span<const chain::Point> points) 
   next_mempool_steady_ms_ = 0;
   wrong_tx_logged_ = false;
   TRY(check_network());
-  TRY(learn_offers());
+  TRY(probe_capabilities());
   const RpcTip tip = TRY(client_.tip());
   TRY(note_tip(tip));
-  met_ = true;
+  connected_ = true;
   for (const chain::Point& point : points) {
     if (point.slot.value > tip.height) continue;
     const auto hash = TRY(client_.block_hash(point.slot.value));
@@ -97,7 +98,7 @@ void RpcSource::note_served(const Hash256& hash, ByteView raw) {
 }
 
 // Where the node's chain and ours part: the common part is a prefix, so a binary search finds it.
-Result<std::optional<Step>> RpcSource::rewind() {
+Result<std::optional<SourceEvent>> RpcSource::rewind() {
   set_fetch(nullptr);
   std::size_t common = 0, end = served_.size();
   while (common < end) {
@@ -113,13 +114,13 @@ Result<std::optional<Step>> RpcSource::rewind() {
     return fail(Error{Code::kUnavailable, true, "the node left the known chain; meeting it anew"});
   served_.resize(common);
   next_poll_steady_ms_ = 0;
-  return Step(Backward{{Slot(next_height() - 1), served_.back()}});
+  return SourceEvent(RolledBack{{Slot(next_height() - 1), served_.back()}});
 }
 
 // What the node says of its chain does not fit together. Once or twice it may have changed between
 // two calls; if our part of it stands, it is asked again at the next poll, and then it is a
 // failure.
-Result<std::optional<Step>> RpcSource::meet_contradiction(std::string what) {
+Result<std::optional<SourceEvent>> RpcSource::on_contradiction(std::string what) {
   auto back = TRY(rewind());
   if (back) return back;
   if (++contradictions_ >= kMaxContradictions)
@@ -128,23 +129,23 @@ Result<std::optional<Step>> RpcSource::meet_contradiction(std::string what) {
   return std::nullopt;
 }
 
-Result<std::optional<Step>> RpcSource::take_fetched(int timeout_ms) {
+Result<std::optional<SourceEvent>> RpcSource::take_fetched(int timeout_ms) {
   auto fetched = fetch_->take(timeout_ms);
   if (!fetched) {
     set_fetch(nullptr);
     if (fetched.error().code == Code::kNotFound)
-      return meet_contradiction(fmt::format("the node is at block {} but does not give block {}",
-                                            tip_.load(), next_height()));
+      return on_contradiction(fmt::format("the node is at block {} but does not give block {}",
+                                          tip_number().value_or(0), next_height()));
     return fail(std::move(fetched).error());
   }
   if (!*fetched) return std::nullopt;
   RpcFetch::Fetched& block = **fetched;
   if (!served_.empty() && prev_of(block.raw) != served_.back())
-    return meet_contradiction(fmt::format("the node's block {} does not follow its block {}",
-                                          next_height(), next_height() - 1));
+    return on_contradiction(fmt::format("the node's block {} does not follow its block {}",
+                                        next_height(), next_height() - 1));
   contradictions_ = 0;
   note_served(block.hash, block.raw);
-  Step step = Forward{std::move(block.raw)};
+  SourceEvent step = NextBlock{std::move(block.raw)};
   if (fetch_->done()) {
     set_fetch(nullptr);
     next_poll_steady_ms_ = 0;  // there may be more by now; if not, it is the mempool's turn
@@ -152,12 +153,12 @@ Result<std::optional<Step>> RpcSource::take_fetched(int timeout_ms) {
   return step;
 }
 
-Result<std::optional<Step>> RpcSource::poll() {
+Result<std::optional<SourceEvent>> RpcSource::poll() {
   const RpcTip tip = TRY(client_.tip());
   TRY(note_tip(tip));
   next_poll_steady_ms_ = clock_.steady_ms() + options_.poll_ms;
   if (!served_.empty() && served_.back() == tip.hash) {
-    const bool told = news_ && news_->sequence_live();
+    const bool told = subscriber_ && subscriber_->sequence_live();
     if (options_.mempool && (!told || clock_.steady_ms() >= next_mempool_steady_ms_))
       TRY(poll_mempool());
     return std::nullopt;
@@ -184,12 +185,12 @@ Result<> RpcSource::poll_mempool() {
   }
   const std::unordered_set<Hash256, HashOfHash> now(ids.begin(), ids.end());
   std::erase_if(before_, [&](const Hash256& id) {
-    if (!now.contains(id)) ready_.push_back(Dropped{id});
+    if (!now.contains(id)) ready_.push_back(MempoolRemoved{id});
     return !now.contains(id);
   });
   for (auto it = known_.begin(); it != known_.end();) {
     const bool gone = !now.contains(*it);
-    if (gone) ready_.push_back(Dropped{*it});
+    if (gone) ready_.push_back(MempoolRemoved{*it});
     it = gone ? known_.erase(it) : std::next(it);
   }
   std::size_t seen = 0, wrong = 0;
@@ -208,34 +209,25 @@ Result<> RpcSource::poll_mempool() {
     }
     known_.insert(id);
     before_.erase(id);
-    ready_.push_back(Seen{std::move(*raw)});
+    ready_.push_back(MempoolAdded{std::move(*raw)});
     ++seen;
   }
   if (wrong == 0) next_mempool_steady_ms_ = clock_.steady_ms() + options_.mempool_poll_ms;
   return {};
 }
 
-std::optional<Step> RpcSource::take_ready() {
+std::optional<SourceEvent> RpcSource::take_ready() {
   if (ready_.empty()) return std::nullopt;
-  Step step = std::move(ready_.front());
+  SourceEvent step = std::move(ready_.front());
   ready_.pop_front();
   return step;
 }
 
-void RpcSource::wait(int timeout_ms) {
-  const std::int64_t wait_ms =
-      std::min<std::int64_t>(timeout_ms, next_poll_steady_ms_ - clock_.steady_ms());
-  if (wait_ms <= 0) return;
-  std::unique_lock lock(mutex_);
-  wake_.wait_for(lock, std::chrono::milliseconds(wait_ms),
-                 [&] { return interrupted_ || (news_ && news_->pending()); });
-}
-
-Result<Step> RpcSource::next(int timeout_ms) {
+Result<SourceEvent> RpcSource::next(int timeout_ms) {
   const std::int64_t deadline_ms = clock_.steady_ms() + timeout_ms;
-  if (!met_) TRY(intersect({}));
+  if (!connected_) TRY(intersect({}));
   for (;;) {
-    if (interrupted_) return fail(Code::kCancelled, "stopping");
+    if (interrupted_) return cancelled();
     if (auto step = take_ready()) return std::move(*step);
     const std::int64_t left_ms = std::max<std::int64_t>(0, deadline_ms - clock_.steady_ms());
     if (fetch_) {
@@ -243,49 +235,34 @@ Result<Step> RpcSource::next(int timeout_ms) {
     } else if (clock_.steady_ms() >= next_poll_steady_ms_) {
       if (auto step = TRY(poll())) return std::move(*step);
       if (!ready_.empty() || fetch_) continue;
-    } else if (auto notice = news_ ? news_->take() : std::nullopt) {
+    } else if (auto notice = subscriber_ ? subscriber_->take() : std::nullopt) {
       // Only here, at the tip: a block that was told of is served before what came after it.
-      TRY(hear(*notice));
+      TRY(on_notification(*notice));
       if (!ready_.empty()) continue;
     } else {
-      wait(static_cast<int>(left_ms));
+      wait(std::min(left_ms, next_poll_steady_ms_ - clock_.steady_ms()),
+           [&] { return subscriber_ && subscriber_->pending(); });
     }
     if (interrupted_) continue;
-    if (clock_.steady_ms() >= deadline_ms) return Step(Idle{});
+    if (clock_.steady_ms() >= deadline_ms) return SourceEvent(Idle{});
   }
 }
 
 Result<> RpcSource::note_tip(const RpcTip& tip) {
-  tip_ = tip.height;
-  tip_known_ = true;
-  if (tip.hash == confirmed_hash_ && tip.height == confirmed_tip_) return {};
+  const std::uint64_t confirmed = confirmed_tip().value_or(0);
+  set_tip(tip.height, confirmed);
+  if (tip.hash == confirmed_hash_ && tip.height == confirmed) return {};
   const auto hash = TRY(client_.block_hash(tip.height));
-  if (hash && *hash == tip.hash) {
-    confirmed_tip_ = tip.height;
-    confirmed_hash_ = tip.hash;
-  } else {
-    confirmed_tip_ = std::min(confirmed_tip_.load(), tip.height);
-  }
+  const bool is_there = hash && *hash == tip.hash;
+  if (is_there) confirmed_hash_ = tip.hash;
+  set_tip(tip.height, is_there ? tip.height : std::min(confirmed, tip.height));
   return {};
 }
 
-std::optional<std::uint64_t> RpcSource::confirmed_tip() const {
-  if (!tip_known_) return std::nullopt;
-  return confirmed_tip_.load();
-}
-
-std::optional<std::uint64_t> RpcSource::tip_number() const {
-  if (!tip_known_) return std::nullopt;
-  return tip_.load();
-}
-
-void RpcSource::interrupt() {
-  std::lock_guard lock(mutex_);
-  interrupted_ = true;
+void RpcSource::on_interrupt() {
   if (fetch_) fetch_->cancel();
   client_.cancel();
   rest_.cancel();
-  wake_.notify_all();
 }
 
 Result<Hash256> RpcSource::broadcast(ByteView raw_tx) {

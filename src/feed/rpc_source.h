@@ -1,21 +1,19 @@
 // A live Bitcoin node by JSON-RPC as a source: parallel fetches while catching up, reorgs of any
 // depth, mempool arrivals and departures, broadcast. Blocks come by Core's REST where it is
-// offered. News come by ZMQ where the node publishes them (topic sequence, or else hashblock), and
-// always by polling as well: a notice only says what to ask the node for. Invariant: the blocks
-// served form a chain; each follows the one before, or a Backward said where it goes on.
+// offered. Notifications come by ZMQ where the node publishes them (topic sequence, or else
+// hashblock), and always by polling as well: a notice only says what to ask the node for.
+// Invariant: the blocks served form a chain; each follows the one before, or a RolledBack said
+// where it goes on.
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <unordered_set>
 
 #include "base/clock.h"
 #include "chain/network.h"
 #include "feed/rpc_fetch.h"
-#include "feed/source.h"
-#include "feed/zmq_news.h"
+#include "feed/source_base.h"
+#include "feed/zmq_subscriber.h"
 
 namespace coffer::feed {
 
@@ -28,7 +26,7 @@ struct RpcOptions {
   std::size_t max_mempool = 1'000'000;  // transactions beyond are not reported
 };
 
-class RpcSource final : public Source {
+class RpcSource final : public SourceBase {
  public:
   // Connects at the first intersect() or next(). `endpoint` as of RpcEndpoint::parse.
   RpcSource(RpcEndpoint endpoint, const chain::Network& network, const Clock& clock,
@@ -39,11 +37,8 @@ class RpcSource final : public Source {
   // Errors: those of RpcClient; kConflict if the node is on another network.
   Result<chain::Point> intersect(std::span<const chain::Point> points) override;
   // interrupt() cuts a call under way, here and in intersect(); a broadcast it leaves alone.
-  Result<Step> next(int timeout_ms) override;
+  Result<SourceEvent> next(int timeout_ms) override;
   std::string transport() const override;
-  std::optional<std::uint64_t> tip_number() const override;
-  std::optional<std::uint64_t> confirmed_tip() const override;
-  void interrupt() override;
 
   // Gives a transaction to the node; its id. Thread-safe. Errors: those of RpcClient;
   // kInvalidInput with the node's reason. bcoin accepts before it has looked.
@@ -51,26 +46,26 @@ class RpcSource final : public Source {
 
  private:
   Result<> check_network();
-  Result<> learn_offers();
+  Result<> probe_capabilities();
   void listen(std::vector<ZmqTopic> topics);
-  Result<> hear(const ZmqNotice& notice);
-  Result<> hear_added(const Hash256& id);
+  Result<> on_notification(const ZmqNotice& notice);
+  Result<> on_tx_added(const Hash256& id);
   // Whether these bytes are the transaction that was asked for. If not, that is logged, once a
   // connection; the id stays unknown, so the next poll of the mempool asks again.
   bool is_answer(const Hash256& id, ByteView raw);
   bool has_served(const Hash256& hash) const;
   std::uint64_t next_height() const { return first_height_ + served_.size(); }
-  Result<std::optional<Step>> take_fetched(int timeout_ms);
-  Result<std::optional<Step>> meet_contradiction(std::string what);
+  Result<std::optional<SourceEvent>> take_fetched(int timeout_ms);
+  Result<std::optional<SourceEvent>> on_contradiction(std::string what);
   // Takes the claim; believes it only if the node has that block at that height.
   Result<> note_tip(const RpcTip& tip);
-  Result<std::optional<Step>> poll();
-  Result<std::optional<Step>> rewind();
+  Result<std::optional<SourceEvent>> poll();
+  Result<std::optional<SourceEvent>> rewind();
   Result<> poll_mempool();
   void note_served(const Hash256& hash, ByteView raw);
-  std::optional<Step> take_ready();
+  std::optional<SourceEvent> take_ready();
   void set_fetch(std::unique_ptr<RpcFetch> fetch);
-  void wait(int timeout_ms);
+  void on_interrupt() override;
 
   const RpcEndpoint endpoint_;
   const chain::Network network_;
@@ -79,29 +74,23 @@ class RpcSource final : public Source {
   RpcClient client_;
   RestClient rest_;  // asks whether it is offered; the fetching has its own
   bool rest_offered_ = false;
-  std::string news_topics_;  // as subscribed to, e.g. "sequence at tcp://127.0.0.1:28332"
-  bool met_ = false;
-  std::deque<Hash256> served_;      // the newest blocks that the reader has, in order
-  std::uint64_t first_height_ = 0;  // of served_.front()
-  std::unique_ptr<RpcFetch> fetch_;
-  std::deque<Step> ready_;                         // mempool news
-  bool wrong_tx_logged_ = false;                   // since it was met
+  std::string subscribed_topics_;  // as subscribed to, e.g. "sequence at tcp://127.0.0.1:28332"
+  bool connected_ = false;
+  std::deque<Hash256> served_;       // the newest blocks that the reader has, in order
+  std::uint64_t first_height_ = 0;   // of served_.front()
+  std::unique_ptr<RpcFetch> fetch_;  // the pointer is guarded by mutex_: on_interrupt() follows it
+  std::deque<SourceEvent> ready_;    // changes of the mempool
+  bool wrong_tx_logged_ = false;     // since it connected
   std::unordered_set<Hash256, HashOfHash> known_;  // mempool transactions told and not gone
-  // Those of before it was met again: told anew, or else gone.
+  // Those of before it connected again: told anew, or else gone.
   std::unordered_set<Hash256, HashOfHash> before_;
   std::int64_t next_poll_steady_ms_ = 0;
   std::int64_t next_mempool_steady_ms_ = 0;
   int contradictions_ = 0;  // in a row, since a block was served
-  std::atomic<std::uint64_t> tip_{0};
-  std::atomic<std::uint64_t> confirmed_tip_{0};
   Hash256 confirmed_hash_{};
-  std::atomic<bool> tip_known_{false};
-  std::atomic<bool> interrupted_{false};
-  std::mutex mutex_;  // guards the pointer fetch_ between interrupt() and the reading thread
-  std::condition_variable wake_;
   std::mutex broadcast_mutex_;
   RpcClient broadcast_client_;
-  std::unique_ptr<ZmqNews> news_;  // last: its thread calls wake_
+  std::unique_ptr<ZmqSubscriber> subscriber_;  // last: its thread calls wake()
 };
 
 }  // namespace coffer::feed

@@ -11,18 +11,18 @@
 namespace coffer::feed {
 
 // The next block of the source's chain. Its predecessor tells whether the source changed branches.
-struct Forward {
+struct NextBlock {
   Bytes raw;
 };
 // The source went back to this point; the next block follows it.
-struct Backward {
+struct RolledBack {
   chain::Point to;
 };
 // A transaction came into the source's mempool, or left it unmined.
-struct Seen {
+struct MempoolAdded {
   Bytes raw;
 };
-struct Dropped {
+struct MempoolRemoved {
   Hash256 id;
 };
 // Nothing new within the time given; the source stands at its tip.
@@ -30,7 +30,7 @@ struct Idle {};
 // There will be nothing more.
 struct End {};
 
-using Step = std::variant<Forward, Backward, Seen, Dropped, Idle, End>;
+using SourceEvent = std::variant<NextBlock, RolledBack, MempoolAdded, MempoolRemoved, Idle, End>;
 
 // One thread uses a source; interrupt() and tip_number() may be called from others.
 class Source {
@@ -45,7 +45,7 @@ class Source {
   virtual Result<chain::Point> intersect(std::span<const chain::Point> points) = 0;
 
   // Waits up to timeout_ms for something new. Errors: as intersect; kCancelled after interrupt().
-  virtual Result<Step> next(int timeout_ms) = 0;
+  virtual Result<SourceEvent> next(int timeout_ms) = 0;
 
   // How it gets its blocks and news, for the log, e.g. "JSON-RPC, ZMQ sequence"; as of the last
   // intersect().

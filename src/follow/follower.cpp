@@ -44,31 +44,32 @@ void Follower::stop() {
 }
 
 Result<bus::Position> Follower::rejoin_by_blocks(const bus::ConsumerInfo& info) {
-  const std::uint64_t height = chain_.position().height();
+  const std::uint64_t height = chain_.position().block_count();
   for (std::uint64_t below = height;;) {
-    const auto kept = TRY(bus_.newest_kept(info.name, below));
+    const auto kept = TRY(bus_.newest_block_below(info.name, below));
     std::optional<chainstate::HeaderInfo> header;
     if (kept) header = TRY(chain_.at(kept->ordinal));
-    if (kept && (!header || header->hash != kept->hash)) {
+    if (kept && (!header || header->hash != kept->point.hash)) {
       below = kept->ordinal.value;
       continue;
     }
     // All it has of our part of the chain is right; the rest we shall see.
-    if (below == height && info.position.height() > height) {
-      settle_at_height_ =
-          std::min(settle_at_height_.value_or(info.position.height()), info.position.height());
+    if (below == height && info.position.block_count() > height) {
+      rejoin_at_block_count_ =
+          std::min(rejoin_at_block_count_.value_or(info.position.block_count()),
+                   info.position.block_count());
       log::warn("consumer is ahead of the headers and waits for them",
-                {{"consumer", info.name}, {"blocks", info.position.height() - height}});
+                {{"consumer", info.name}, {"blocks", info.position.block_count() - height}});
       return info.position;
     }
     return header ? header->position() : bus::Position::origin();
   }
 }
 
-Result<> Follower::settle_consumers() {
+Result<> Follower::rejoin_consumers() {
   TRY(bus_.drain());  // or blocks still queued would carry one on along a stale branch
   bus_.resume();
-  settle_at_height_.reset();
+  rejoin_at_block_count_.reset();
   for (const bus::ConsumerInfo& info : bus_.consumers()) {
     if (info.state != bus::ConsumerState::kRunning) continue;
     auto rejoined = chain_.rejoin(info.position);
@@ -82,14 +83,15 @@ Result<> Follower::settle_consumers() {
       return fail(std::move(rejoined).error());
     } else if (!(*rejoined == info.position)) {
       log::info("consumer leaves a stale branch",
-                {{"consumer", info.name}, {"blocks", info.position.height() - rejoined->height()}});
+                {{"consumer", info.name},
+                 {"blocks", info.position.block_count() - rejoined->block_count()}});
       TRY(bus_.publish_to(info.name, bus::RolledBack{*rejoined}));
     }
   }
   return bus_.drain();
 }
 
-Result<> Follower::meet_source() {
+Result<> Follower::connect_source() {
   TRY(find_common_block());
   log_connected();
   return {};
@@ -111,13 +113,13 @@ Result<> Follower::find_common_block() {
   TRY(bus_.drain());  // or blocks still queued would look like blocks that are missing
   bus::Position from = chain_.position();
   const auto lowest = bus_.lowest_position();
-  const bool going_back = lowest && lowest->height() < from.height();
+  const bool going_back = lowest && lowest->block_count() < from.block_count();
   if (going_back) from = *lowest;
   const std::vector<chain::Point> points = TRY(chain_.locator(from));
   const chain::Point met = TRY(source_.intersect(points));
   if (going_back)
     log::info("going back for consumers that are behind",
-              {{"blocks", chain_.position().height() - from.height()}});
+              {{"blocks", chain_.position().block_count() - from.block_count()}});
   if (met.is_origin() && !points.empty() && !source_.tip_number())
     return fail(Error{Code::kUnavailable, true, source_.describe() + " has no block yet"});
   if (met.is_origin() && !points.empty())
@@ -128,25 +130,25 @@ Result<> Follower::find_common_block() {
   return {};
 }
 
-Follower::Item Follower::decode(feed::Step step) const {
-  if (auto* forward = std::get_if<feed::Forward>(&step)) {
+Follower::Item Follower::decode(feed::SourceEvent step) const {
+  if (auto* forward = std::get_if<feed::NextBlock>(&step)) {
     auto block = chain::decode(network_, std::move(forward->raw));
     if (!block) return std::move(block).error().in("from " + source_.describe());
     return DecodedBlock{std::make_shared<chain::Block>(std::move(*block))};
   }
-  if (auto* seen = std::get_if<feed::Seen>(&step)) {
+  if (auto* seen = std::get_if<feed::MempoolAdded>(&step)) {
     auto tx = std::make_shared<chain::Block>();
     Bytes raw = std::move(seen->raw);
     if (auto decoded = chain::decode_tx_into(*tx, network_, raw); !decoded) {
       log::warn("a transaction of the mempool cannot be read",
                 {{"problem", decoded.error().message}});
-      return feed::Dropped{};
+      return feed::MempoolRemoved{};
     }
     tx->storage = std::move(raw);
     return SeenTx{std::move(tx)};
   }
-  if (auto* back = std::get_if<feed::Backward>(&step)) return *back;
-  if (auto* dropped = std::get_if<feed::Dropped>(&step)) return *dropped;
+  if (auto* back = std::get_if<feed::RolledBack>(&step)) return *back;
+  if (auto* dropped = std::get_if<feed::MempoolRemoved>(&step)) return *dropped;
   if (std::holds_alternative<feed::End>(step)) return feed::End{};
   return feed::Idle{};
 }
@@ -184,11 +186,11 @@ Result<> Follower::on_block(std::shared_ptr<chain::Block> block) {
   switch (placed.placement) {
     case chainstate::Placement::kKnown:
       TRY(chain_.fill_in(*block, placed.ordinal));
-      heard_ = true;
+      received_block_ = true;
       return deliver(std::move(block), placed.ordinal);
     case chainstate::Placement::kDetached:
       // The source jumped; meeting it anew finds the common block. Twice in a row it is its fault.
-      if (!heard_)
+      if (!received_block_)
         return fail(Code::kInvalidInput,
                     "{} sent block {}, which follows no block that is known here",
                     source_.describe(), display(network_.family, block->hash));
@@ -198,7 +200,7 @@ Result<> Follower::on_block(std::shared_ptr<chain::Block> block) {
     case chainstate::Placement::kForks: break;
   }
   const chainstate::Connected connected = TRY(ours(chain_.connect(*block, placed)));
-  heard_ = true;
+  received_block_ = true;
   if (connected.rolled_back) {
     if (!options_.quiet)
       log::info("rolled back",
@@ -209,9 +211,9 @@ Result<> Follower::on_block(std::shared_ptr<chain::Block> block) {
     }
   }
   // Who is ahead of the headers is on a branch that is not known yet: nobody leads it back blindly.
-  if (settle_at_height_ &&
-      (connected.rolled_back || connected.ordinal.value + 1 >= *settle_at_height_)) {
-    meet_again_ = true;  // all are told then, and the block comes again
+  if (rejoin_at_block_count_ &&
+      (connected.rolled_back || connected.ordinal.value + 1 >= *rejoin_at_block_count_)) {
+    reconnect_ = true;  // all are told then, and the block comes again
     return {};
   }
   if (connected.rolled_back) TRY(bus_.publish(*connected.rolled_back));
@@ -226,12 +228,12 @@ Result<> Follower::on_item(Item& item) {
     if (mempool_.size() < kMaxMempool) mempool_.insert(seen->tx->txs.front().id);
     return bus_.publish(bus::TxSeen{std::move(seen->tx)});
   }
-  if (auto* dropped = std::get_if<feed::Dropped>(&item)) {
+  if (auto* dropped = std::get_if<feed::MempoolRemoved>(&item)) {
     if (dropped->id.is_zero()) return {};
     mempool_.erase(dropped->id);
     return bus_.publish(bus::TxDropped{dropped->id});
   }
-  // Backward needs no answer: whether it is a rollback, the next block's predecessor tells.
+  // RolledBack needs no answer: whether it is a rollback, the next block's predecessor tells.
   return {};
 }
 
@@ -244,7 +246,7 @@ Result<bool> Follower::consume(BoundedQueue<Item>& queue) {
     }
     if (std::holds_alternative<feed::End>(*item)) return true;
     TRY(on_item(*item));
-    if (meet_again_ || bus_.has_recovered()) return false;
+    if (reconnect_ || bus_.has_recovered()) return false;
     const auto tip = chain_.tip();
     const auto source_tip = source_.tip_number();
     const bool at_tip = tip && source_tip && tip->number.value >= *source_tip;
@@ -259,13 +261,13 @@ Result<bool> Follower::consume(BoundedQueue<Item>& queue) {
 }
 
 Result<bool> Follower::follow_once() {
-  heard_ = meet_again_ = false;
+  received_block_ = reconnect_ = false;
   own_failure_ = false;
   delivered_.reset();
   mempool_.clear();
-  TRY(settle_consumers());
+  TRY(rejoin_consumers());
   if (TRY(has_reached_stop())) return true;
-  TRY(meet_source());
+  TRY(connect_source());
   BoundedQueue<Item> queue(options_.decode_ahead_blocks);
   std::thread reader([&] { read_ahead(queue); });
   Result<bool> done = consume(queue);
@@ -289,7 +291,7 @@ Result<bool> Follower::has_reached_stop() const {
 }
 
 Result<> Follower::on_failure(Error error, Retry& retry) {
-  const RetryDecision decision = retry.failed(error, heard_);
+  const RetryDecision decision = retry.failed(error, received_block_);
   if (own_failure_ || decision.give_up || (source_.is_static() && !error.retryable)) {
     set_state(FollowState::kFailed, error.message);
     return fail(std::move(error));

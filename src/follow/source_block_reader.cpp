@@ -27,7 +27,7 @@ Result<chain::Block> SourceBlockReader::read(std::uint64_t height) {
   if (stands_at_ != height) TRY(go_to(height));
   stands_at_.reset();
   for (;;) {
-    feed::Step step = TRY(source_->next(kWaitMs));
+    feed::SourceEvent step = TRY(source_->next(kWaitMs));
     if (std::holds_alternative<feed::End>(step))
       return fail(Code::kUnavailable, "{} ended before block {}", source_->describe(), height);
     const std::uint64_t tip = source_->tip_number().value_or(0);
@@ -35,7 +35,7 @@ Result<chain::Block> SourceBlockReader::read(std::uint64_t height) {
       return fail(Error{Code::kUnavailable, true,
                         fmt::format("{} is at block {} and does not have block {} now",
                                     source_->describe(), tip, height)});
-    auto* forward = std::get_if<feed::Forward>(&step);
+    auto* forward = std::get_if<feed::NextBlock>(&step);
     if (forward == nullptr) continue;
     chain::Block block = TRY(chain::decode(network_, std::move(forward->raw)));
     TRY(chain_.fill_in(block, Ordinal(height)));

@@ -62,11 +62,11 @@ api::Status Node::status() const {
     if (tip) have = tip->number.value;
     s.behind = follow::blocks_behind(follow.source_number, have);
   }
-  const std::uint64_t height = chain_->position().height();
+  const std::uint64_t height = chain_->position().block_count();
   for (const bus::ConsumerInfo& info : consumers()) {
     api::ConsumerStatus c;
     c.name = info.name;
-    c.behind = height > info.position.height() ? height - info.position.height() : 0;
+    c.behind = height > info.position.block_count() ? height - info.position.block_count() : 0;
     c.state = info.state == bus::ConsumerState::kHalted    ? "halted"
               : info.state == bus::ConsumerState::kWaiting ? "waiting"
               : c.behind > 0                               ? "behind"

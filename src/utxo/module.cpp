@@ -61,7 +61,7 @@ class UtxoModule final : public node::OpenModule {
     return json::write_fields(
         StatusReport{.store = std::string(to_string(stats->store)),
                      .unspent = stats->unspent,
-                     .coin = decimal(stats->coin),
+                     .coin = decimal(stats->amount),
                      .unit = std::string(coin_unit(network_.family)),
                      .addresses = monitor_ ? monitor_->addresses() : std::nullopt,
                      .rollback_blocks = stats->rollback_blocks,

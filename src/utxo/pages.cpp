@@ -1,7 +1,7 @@
 // Pages of an address or a credential, and balances.
 #include "chain/address.h"
 #include "utxo/keys.h"
-#include "utxo/reader.h"
+#include "utxo/state_impl.h"
 
 namespace coffer::utxo {
 namespace {
@@ -74,49 +74,49 @@ class Entries {
 
 }  // namespace
 
-Result<std::vector<Utxo>> Reader::load(const kv::Snapshot& snapshot, const Walk& walk,
-                                       std::span<const Bytes> entries) const {
+Result<std::vector<Utxo>> UtxoState::load(const kv::Snapshot& snapshot, const Walk& walk,
+                                          std::span<const Bytes> entries) const {
   std::vector<ByteView> keys;
   for (const Bytes& entry : entries) keys.push_back(ByteView(entry).subspan(kOwnerBytes + 8));
   kv::PinnedValues values;
-  TRY(db_.multi_get(columns_.unspent, keys, values, &snapshot));
+  TRY(impl_->db.multi_get(impl_->columns.unspent, keys, values, &snapshot));
   std::vector<Utxo> utxos;
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    const chain::Outpoint outpoint = read_outpoint(network_.family, keys[i].data());
+    const chain::Outpoint outpoint = read_outpoint(impl_->network.family, keys[i].data());
     const auto value = values[i];
     if (!value)
-      return fail(Code::kCorrupt, "{}#{} is indexed but not there; run 'coffer utxo verify'",
-                  chain::display(network_.family, outpoint.tx), outpoint.index);
+      return fail(Code::kCorrupt, "{} is indexed but not there; run 'coffer utxo verify'",
+                  chain::display(impl_->network.family, outpoint));
     Utxo utxo = TRY(make_utxo(outpoint, *value));
     if (walk.owns(utxo.record)) utxos.push_back(std::move(utxo));
   }
   return utxos;
 }
 
-Result<Page> Reader::page(const Walk& walk, const PageRequest& request) const {
+Result<Page> UtxoState::page(const Walk& walk, const PageRequest& request) const {
   if (request.count < 1 || request.count > kMaxCount)
     return fail(Code::kInvalidInput, "count: {} is not within 1 and {}", request.count, kMaxCount);
   if (request.page < 1) return fail(Code::kInvalidInput, "page: pages are counted from 1");
-  const kv::Snapshot snapshot = db_.snapshot();
+  const kv::Snapshot snapshot = impl_->db.snapshot();
   Page page;
-  const Tip tip = TRY(read_tip(db_, columns_.meta, &snapshot));
+  const Tip tip = TRY(read_tip(impl_->db, impl_->columns.meta, &snapshot));
   page.at = tip.position;
   page.number = tip.number;
   TRY(page_under(snapshot, walk, request, page));
   return page;
 }
 
-Result<> Reader::page_under(const kv::Snapshot& snapshot, const Walk& walk,
-                            const PageRequest& request, Page& page) const {
+Result<> UtxoState::page_under(const kv::Snapshot& snapshot, const Walk& walk,
+                               const PageRequest& request, Page& page) const {
   std::uint64_t skip = 0;
   const auto too_far = [&] {
     return fail(Code::kInvalidInput, "page: {} is too far in; use the cursor of an earlier page",
                 request.page);
   };
-  Entries entries(db_, walk.column, snapshot, walk.owner, request);
+  Entries entries(impl_->db, walk.column, snapshot, walk.owner, request);
   if (!request.cursor.empty()) {
     Bytes from(walk.owner.begin(), walk.owner.end());
-    append(from, TRY(parse_cursor(request.cursor, request.descending, network_.family)));
+    append(from, TRY(parse_cursor(request.cursor, request.descending, impl_->network.family)));
     entries.start_at(from);
   } else {
     entries.start();
@@ -144,7 +144,7 @@ Result<> Reader::page_under(const kv::Snapshot& snapshot, const Walk& walk,
       }
       if (page.utxos.size() == request.count) {  // more than fit: go on with this one next time
         const IndexKey next =
-            index_key(network_.family, walk.owner, utxo.record.slot, utxo.outpoint);
+            index_key(impl_->network.family, walk.owner, utxo.record.slot, utxo.outpoint);
         page.cursor = make_cursor(next.view(), request.descending);
         return {};
       }
@@ -157,24 +157,24 @@ Result<> Reader::page_under(const kv::Snapshot& snapshot, const Walk& walk,
   return entries.status();
 }
 
-Result<Reader::Walk> Reader::address_walk(ByteView address) const {
-  if (!shape_.index_address)
+Result<UtxoState::Walk> UtxoState::address_walk(ByteView address) const {
+  if (!impl_->stored_options.index_address)
     return fail(Code::kUnavailable, "addresses are not indexed (utxo.index.address_hash is off)");
-  return Walk{columns_.addr, address_owner(address),
+  return Walk{impl_->columns.addr, address_owner(address),
               [asked = Bytes(address.begin(), address.end())](const UtxoRecord& record) {
                 return equal(record.address, asked);
               }};
 }
 
-Result<Page> Reader::by_address(ByteView address, const PageRequest& request) const {
+Result<Page> UtxoState::by_address(ByteView address, const PageRequest& request) const {
   return page(TRY(address_walk(address)), request);
 }
 
-Result<Page> Reader::by_credential(const Hash224& credential, const PageRequest& request) const {
-  if (!shape_.index_credential)
+Result<Page> UtxoState::by_credential(const Hash224& credential, const PageRequest& request) const {
+  if (!impl_->stored_options.index_credential)
     return fail(Code::kUnavailable,
                 "credentials are not indexed (utxo.index.payment_credential is off)");
-  return page(Walk{columns_.cred, credential,
+  return page(Walk{impl_->columns.cred, credential,
                    [credential](const UtxoRecord& record) {
                      const auto payment = chain::credentials_of(record.address).payment;
                      return payment && payment->hash == credential;
@@ -182,19 +182,19 @@ Result<Page> Reader::by_credential(const Hash224& credential, const PageRequest&
               request);
 }
 
-Result<Balance> Reader::balance(ByteView address, std::string_view cursor) const {
+Result<Balance> UtxoState::balance(ByteView address, std::string_view cursor) const {
   const Walk walk = TRY(address_walk(address));
-  const kv::Snapshot snapshot = db_.snapshot();
-  const Tip tip = TRY(read_tip(db_, columns_.meta, &snapshot));
+  const kv::Snapshot snapshot = impl_->db.snapshot();
+  const Tip tip = TRY(read_tip(impl_->db, impl_->columns.meta, &snapshot));
   Balance balance;
   balance.at = tip.position;
   balance.number = tip.number;
-  Entries entries(db_, walk.column, snapshot, walk.owner, {});
+  Entries entries(impl_->db, walk.column, snapshot, walk.owner, {});
   if (cursor.empty()) {
     entries.start();
   } else {
     Bytes from(walk.owner.begin(), walk.owner.end());
-    append(from, TRY(parse_cursor(cursor, false, network_.family)));
+    append(from, TRY(parse_cursor(cursor, false, impl_->network.family)));
     entries.start_at(from);
   }
   std::vector<Bytes> taken;
@@ -206,7 +206,7 @@ Result<Balance> Reader::balance(ByteView address, std::string_view cursor) const
     const std::vector<Utxo> loaded = TRY(load(snapshot, walk, taken));
     for (const Utxo& utxo : loaded) {
       ++balance.utxos;
-      balance.coin += utxo.record.coin.value;
+      balance.amount += utxo.record.amount.value;
       for (const chain::Asset& asset : utxo.record.assets)
         balance
             .assets[{Hash224::from(asset.policy), Bytes(asset.name.begin(), asset.name.end())}] +=

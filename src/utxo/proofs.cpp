@@ -1,24 +1,24 @@
 // Roots and proofs of the mmr store.
 #include "utxo/accumulator.h"
 #include "utxo/keys.h"
-#include "utxo/reader.h"
+#include "utxo/state_impl.h"
 
 namespace coffer::utxo {
 
-Result<> Reader::needs_mmr() const {
-  if (shape_.store == StoreType::kMmr) return {};
+Result<> UtxoState::needs_mmr() const {
+  if (impl_->stored_options.store == StoreType::kMmr) return {};
   return fail(
       Code::kUnavailable,
       "roots and proofs need utxo.store = mmr; this state is classic: set it and run 'coffer "
       "utxo rebuild'");
 }
 
-Result<Root> Reader::root(std::optional<BlockNumber> number) const {
+Result<Root> UtxoState::root(std::optional<BlockNumber> number) const {
   TRY(needs_mmr());
-  const kv::Snapshot snapshot = db_.snapshot();
-  const Tip tip = TRY(read_tip(db_, columns_.meta, &snapshot));
-  if (!number && (tip.position.at_origin || tip.delta_floor == tip.position.height())) {
-    Accumulator accumulator(db_, columns_.mmr, tip.leaves, &snapshot);
+  const kv::Snapshot snapshot = impl_->db.snapshot();
+  const Tip tip = TRY(read_tip(impl_->db, impl_->columns.meta, &snapshot));
+  if (!number && (tip.position.at_origin || tip.delta_floor == tip.position.block_count())) {
+    Accumulator accumulator(impl_->db, impl_->columns.mmr, tip.leaves, &snapshot);
     return Root{TRY(accumulator.set().root()), tip.leaves, tip.number, tip.position.point.hash};
   }
   Bytes stored;
@@ -27,7 +27,8 @@ Result<Root> Reader::root(std::optional<BlockNumber> number) const {
     auto found = TRY(find_delta(tip, *number, snapshot, stored));
     delta = std::move(found.second);
   } else {  // by position: a boundary block shares its number with the one before
-    auto newest = TRY(db_.get(columns_.delta, ordinal_key(tip.position.ordinal), &snapshot));
+    auto newest =
+        TRY(impl_->db.get(impl_->columns.delta, ordinal_key(tip.position.ordinal), &snapshot));
     if (!newest) return fail(Code::kCorrupt, "the newest delta is missing");
     stored = std::move(*newest);
     delta = TRY(decode_delta(stored));
@@ -38,12 +39,12 @@ Result<Root> Reader::root(std::optional<BlockNumber> number) const {
 }
 
 // Goes back from the newest state in memory, block by block, so the cost grows with the distance.
-Result<mmr::UnspentProof> Reader::prove(const chain::Outpoint& outpoint,
-                                        std::optional<BlockNumber> number) const {
+Result<mmr::UnspentProof> UtxoState::prove(const chain::Outpoint& outpoint,
+                                           std::optional<BlockNumber> number) const {
   TRY(needs_mmr());
-  const kv::Snapshot snapshot = db_.snapshot();
-  const Tip tip = TRY(read_tip(db_, columns_.meta, &snapshot));
-  Accumulator accumulator(db_, columns_.mmr, tip.leaves, &snapshot);
+  const kv::Snapshot snapshot = impl_->db.snapshot();
+  const Tip tip = TRY(read_tip(impl_->db, impl_->columns.meta, &snapshot));
+  Accumulator accumulator(impl_->db, impl_->columns.mmr, tip.leaves, &snapshot);
   BlockNumber block = tip.number;
   Hash256 block_hash = tip.position.point.hash;
   // The record as a block undone on the way had it: of an output whose spent record is forgotten.
@@ -53,8 +54,9 @@ Result<mmr::UnspentProof> Reader::prove(const chain::Outpoint& outpoint,
     const auto [ordinal, target] = TRY(find_delta(tip, *number, snapshot, stored));
     block = target.number;
     block_hash = target.hash;
-    for (std::uint64_t height = tip.position.height(); height > ordinal.value + 1; --height) {
-      const auto bytes = TRY(db_.get(columns_.delta, ordinal_key(Ordinal(height - 1)), &snapshot));
+    for (std::uint64_t height = tip.position.block_count(); height > ordinal.value + 1; --height) {
+      const auto bytes =
+          TRY(impl_->db.get(impl_->columns.delta, ordinal_key(Ordinal(height - 1)), &snapshot));
       if (!bytes) return fail(Code::kCorrupt, "the delta of ordinal {} is missing", height - 1);
       const BlockDelta delta = TRY(decode_delta(*bytes));
       if (delta.mmr) TRY(accumulator.undo(*delta.mmr));
@@ -64,16 +66,16 @@ Result<mmr::UnspentProof> Reader::prove(const chain::Outpoint& outpoint,
     }
   }
   const auto not_unspent = [&] {
-    return fail(Code::kNotFound, "{}#{} was not unspent after block {}",
-                chain::display(network_.family, outpoint.tx), outpoint.index, block.value);
+    return fail(Code::kNotFound, "{} was not unspent after block {}",
+                chain::display(impl_->network.family, outpoint), block.value);
   };
   // The key would hold another output's index.
-  if (!has_key(network_.family, outpoint)) return not_unspent();
-  const OutpointKey key = outpoint_key(network_.family, outpoint);
-  auto stored = TRY(db_.get(columns_.unspent, key.view(), &snapshot));
+  if (!has_key(impl_->network.family, outpoint)) return not_unspent();
+  const OutpointKey key = outpoint_key(impl_->network.family, outpoint);
+  auto stored = TRY(impl_->db.get(impl_->columns.unspent, key.view(), &snapshot));
   if (in_delta) stored = std::move(in_delta);
   if (!stored) {
-    if (const auto spent = TRY(db_.get(columns_.spent, key.view(), &snapshot))) {
+    if (const auto spent = TRY(impl_->db.get(impl_->columns.spent, key.view(), &snapshot))) {
       const ByteView before = TRY(decode_spent(*spent)).before;
       stored = Bytes(before.begin(), before.end());
     }

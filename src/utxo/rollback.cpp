@@ -10,7 +10,7 @@ namespace coffer::utxo {
 Result<> Writer::rollback(const bus::Position& to) {
   TRY(flush());
   Result<> done = undo_to(to);
-  return done ? done : give_up(std::move(done));
+  return done ? done : discard_uncommitted(std::move(done));
 }
 
 // What was undone has no delta, and nothing of it is pruned.
@@ -34,22 +34,22 @@ std::string after_blocks(std::uint64_t blocks) {
 
 Result<> Writer::undo_to(const bus::Position& to) {
   const Stopwatch watch;
-  if (to.height() >= tip_.position.height()) return {};
-  const std::uint64_t from = tip_.position.height();
+  if (to.block_count() >= tip_.position.block_count()) return {};
+  const std::uint64_t from = tip_.position.block_count();
   // What must hold for all of it is checked before any of it is done (U2).
-  const bool beyond = to.height() < tip_.undo_floor;
+  const bool beyond = to.block_count() < tip_.undo_floor;
   if (beyond && options_.beyond_window == BeyondWindow::kRefuse)
     return fail(Code::kBeyondWindow,
                 "cannot undo {} blocks: the UTXO state can go back {}, to {}; 'coffer utxo "
                 "rebuild' starts over",
-                from - to.height(), from - tip_.undo_floor, after_blocks(tip_.undo_floor));
+                from - to.block_count(), from - tip_.undo_floor, after_blocks(tip_.undo_floor));
   if (!to.at_origin && to.ordinal.value >= tip_.delta_floor) {
     const Bytes stored = TRY(delta_at(to.ordinal));
     if (TRY(decode_delta(stored)).hash != to.point.hash)
       return fail(Code::kConflict, "block {} was never applied here; nothing is undone",
                   chain::display(network_.family, to.point.hash));
   }
-  const std::uint64_t target = std::max(to.height(), tip_.undo_floor);
+  const std::uint64_t target = std::max(to.block_count(), tip_.undo_floor);
   for (std::uint64_t height = from; height > target; --height) {
     TRY(undo(Ordinal(height - 1)));
     lower_cursors(height - 1);
@@ -58,17 +58,17 @@ Result<> Writer::undo_to(const bus::Position& to) {
   }
   if (beyond) {
     TRY(drop_created_after(to));
-    TRY(drop_traces(to.height(), target));
+    TRY(drop_traces(to.block_count(), target));
   }
   tip_.position = to;
   // Beyond the window no delta tells the number; it is right but for boundary blocks in between.
-  tip_.number = to.at_origin ? BlockNumber(0) : tip_.number.minus(target - to.height());
-  lower_cursors(to.height());
+  tip_.number = to.at_origin ? BlockNumber(0) : tip_.number.minus(target - to.block_count());
+  lower_cursors(to.block_count());
   TRY(commit());
   counters_.rollbacks += 1;
   counters_.rollback_us += watch.micros();
   if (options_.log_rollbacks)
-    log::info("utxo rolled back", {{"blocks", from - to.height()},
+    log::info("utxo rolled back", {{"blocks", from - to.block_count()},
                                    {"slot", to.point.slot},
                                    {"block", tip_.number},
                                    {"unspent", tip_.unspent}});
@@ -138,45 +138,45 @@ std::unexpected<Error> absent(chain::Family family, const chain::Outpoint& outpo
 Result<> Writer::undo_created(const BlockDelta& delta) {
   std::vector<chain::Outpoint> on_disk;
   for (const DeltaEntry& entry : delta.created) {
-    Coin* coin = changes_.coins.find(entry.outpoint);
-    if (coin == nullptr) {
+    CachedOutput* cached = changes_.outputs.find(entry.outpoint);
+    if (cached == nullptr) {
       on_disk.push_back(entry.outpoint);
       continue;
     }
-    if (coin->state != CoinState::kLive)  // else a later block spent it, and that is undone
+    if (cached->state != CacheState::kLive)  // else a later block spent it, and that is undone
       return fail(Code::kCorrupt,
                   "the delta of block {} creates an output twice; run 'coffer utxo "
                   "rebuild'",
                   delta.number.value);
-    TRY(count_in(coin->body.view(), false));
-    if (coin->on_disk)
-      coin->state = CoinState::kSpent;
+    TRY(count_in(cached->body.view(), false));
+    if (cached->on_disk)
+      cached->state = CacheState::kSpent;
     else
-      changes_.coins.erase(*coin);
+      changes_.outputs.erase(*cached);
   }
   kv::PinnedValues values;
   TRY(fetch(db_, columns_.unspent, network_.family, on_disk, values));
   for (std::size_t i = 0; i < on_disk.size(); ++i) {
     const auto value = values[i];
     if (!value) return absent(network_.family, on_disk[i], "utxo_unspent");
-    Coin& coin = changes_.coins.insert(on_disk[i]);
-    coin.on_disk = true;
-    coin.state = CoinState::kSpent;
-    changes_.coins.set_body(coin, Body::copy(*value));
+    CachedOutput& cached = changes_.outputs.insert(on_disk[i]);
+    cached.on_disk = true;
+    cached.state = CacheState::kSpent;
+    changes_.outputs.set_body(cached, Body::copy(*value));
     TRY(count_in(*value, false));
   }
   return {};
 }
 
 Result<> Writer::restore(const chain::Outpoint& outpoint, ByteView record) {
-  Coin* coin = changes_.coins.find(outpoint);
-  if (coin == nullptr) {
-    coin = &changes_.coins.insert(outpoint);
-  } else if (coin->on_disk) {  // another record of this id stands there
-    changes_.overwritten.emplace_back(outpoint, changes_.coins.take_body(*coin));
+  CachedOutput* cached = changes_.outputs.find(outpoint);
+  if (cached == nullptr) {
+    cached = &changes_.outputs.insert(outpoint);
+  } else if (cached->on_disk) {  // another record of this id stands there
+    changes_.overwritten.emplace_back(outpoint, changes_.outputs.take_body(*cached));
   }
-  coin->state = CoinState::kLive;
-  changes_.coins.set_body(*coin, Body::copy(record));
+  cached->state = CacheState::kLive;
+  changes_.outputs.set_body(*cached, Body::copy(record));
   return count_in(record, true);
 }
 
@@ -213,7 +213,7 @@ Result<> Writer::undo_replaced(const BlockDelta& delta) {
     changes_.spent_other.push_back({old.outpoint, spent});
     returned_spent_[old.outpoint] = spent;
   }
-  forget_reborn(delta);
+  forget_recreated(delta);
   return {};
 }
 
@@ -235,31 +235,32 @@ Result<> Writer::drop_created_after(const bus::Position& to) {
   log::warn(
       "rolling back beyond the window: outputs spent between the target and the window stay "
       "lost; 'coffer utxo rebuild' makes the state exact again",
-      {{"target", after_blocks(to.height())}, {"window_ends_at", after_blocks(tip_.undo_floor)}});
+      {{"target", after_blocks(to.block_count())},
+       {"window_ends_at", after_blocks(tip_.undo_floor)}});
   const auto later = [&](ByteView record) -> Result<bool> {
     const UtxoRecord facts = TRY(decode_record(record));
     if (facts.block_hash.empty()) return false;  // of the genesis files
     return to.at_origin || facts.slot > to.point.slot;
   };
-  const auto drop = [&](Coin& coin) -> Result<> {
-    TRY(count_in(coin.body.view(), false));
-    if (coin.on_disk)
-      coin.state = CoinState::kSpent;
+  const auto drop = [&](CachedOutput& cached) -> Result<> {
+    TRY(count_in(cached.body.view(), false));
+    if (cached.on_disk)
+      cached.state = CacheState::kSpent;
     else
-      changes_.coins.erase(coin);
+      changes_.outputs.erase(cached);
     return {};
   };
-  for (const Coin* found : changes_.coins.all())
-    if (found->state == CoinState::kLive && TRY(later(found->body.view())))
-      TRY(drop(*changes_.coins.find(found->outpoint)));
+  for (const CachedOutput* found : changes_.outputs.all())
+    if (found->state == CacheState::kLive && TRY(later(found->body.view())))
+      TRY(drop(*changes_.outputs.find(found->outpoint)));
   kv::Iterator it = db_.iterate(columns_.unspent, {.fill_cache = false});
   for (it.seek_to_first(); it.valid(); it.next()) {
     const chain::Outpoint outpoint = read_outpoint(network_.family, it.key().data());
-    if (!TRY(later(it.value())) || changes_.coins.find(outpoint) != nullptr) continue;
-    Coin& coin = changes_.coins.insert(outpoint);
-    coin.on_disk = true;
-    changes_.coins.set_body(coin, Body::copy(it.value()));
-    TRY(drop(coin));
+    if (!TRY(later(it.value())) || changes_.outputs.find(outpoint) != nullptr) continue;
+    CachedOutput& cached = changes_.outputs.insert(outpoint);
+    cached.on_disk = true;
+    changes_.outputs.set_body(cached, Body::copy(it.value()));
+    TRY(drop(cached));
   }
   return it.status();
 }
@@ -273,7 +274,7 @@ Result<> Writer::drop_traces(std::uint64_t from, std::uint64_t end) {
     const BlockDelta delta = TRY(decode_delta(stored));
     for (std::size_t entry = 0; entry < delta.prunable(); ++entry)
       changes_.spent_other.push_back({delta.prunable(entry), std::nullopt});
-    forget_reborn(delta);
+    forget_recreated(delta);
     if (delta.era_before) tip_.era = *delta.era_before;
     changes_.dropped_deltas.push_back(ordinal);
   }

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 
 #include "bus/event.h"
@@ -12,7 +13,13 @@
 #include "utxo/options.h"
 #include "utxo/record.h"
 
+namespace coffer::kv {
+class Snapshot;
+}
+
 namespace coffer::utxo {
+
+struct Tip;
 
 // Moving one keeps the bytes in place, so the views stay good.
 struct Utxo {
@@ -34,7 +41,7 @@ struct SpentInfo {
   std::optional<std::uint64_t> epoch;
 };
 
-struct Found {
+struct UtxoLookup {
   Utxo utxo;
   std::optional<SpentInfo> spent;  // set: no longer there, but still remembered
 };
@@ -65,7 +72,7 @@ struct Page {
 using AssetId = std::pair<Hash224, Bytes>;
 
 struct Balance {
-  U128 coin = 0;
+  U128 amount = 0;
   std::map<AssetId, U128> assets;
   std::uint64_t utxos = 0;
   std::string
@@ -86,7 +93,7 @@ struct Stats {
   BlockNumber number;
   StoreType store = StoreType::kClassic;
   std::uint64_t unspent = 0;
-  U128 coin = 0;
+  U128 amount = 0;
   std::uint64_t leaves = 0;           // mmr
   std::uint64_t deltas = 0;           // blocks whose changes are kept
   std::uint64_t rollback_blocks = 0;  // of them, that can be undone now
@@ -98,44 +105,62 @@ struct Stats {
 // Thread-safe. Errors of all reads: kCorrupt, kUnavailable.
 class UtxoState {
  public:
-  virtual ~UtxoState() = default;
+  // Made by open_state(), and by a Store for its own data.
+  struct Impl;
+  explicit UtxoState(std::unique_ptr<const Impl> impl);
+  ~UtxoState();
 
-  virtual StoreType type() const = 0;
-  virtual bool indexes_addresses() const = 0;
-  virtual bool indexes_credentials() const = 0;
+  StoreType type() const;
+  bool indexes_addresses() const;
+  bool indexes_credentials() const;
 
   // Nothing if it was never there, or is no longer remembered.
-  virtual Result<std::optional<Found>> get(const chain::Outpoint& outpoint) const = 0;
+  Result<std::optional<UtxoLookup>> get(const chain::Outpoint& outpoint) const;
   // By raw address bytes (a scriptPubKey on Bitcoin), or by payment credential. An address without
   // outputs is an empty page. Cost: one seek and the entries of the page (with a page number: of
   // the pages before it, too). Errors: kInvalidInput (count, cursor), kUnavailable without the
   // index.
-  virtual Result<Page> by_address(ByteView address, const PageRequest& request) const = 0;
-  virtual Result<Page> by_credential(const Hash224& credential,
-                                     const PageRequest& request) const = 0;
-  virtual Result<Balance> balance(ByteView address, std::string_view cursor = {}) const = 0;
+  Result<Page> by_address(ByteView address, const PageRequest& request) const;
+  Result<Page> by_credential(const Hash224& credential, const PageRequest& request) const;
+  Result<Balance> balance(ByteView address, std::string_view cursor = {}) const;
 
   // What the block of this number did. Errors: kNotFound beyond the tip or the window.
   // `stored` owns what the delta's views point into.
-  virtual Result<BlockDelta> delta(BlockNumber number, Bytes& stored) const = 0;
+  Result<BlockDelta> delta(BlockNumber number, Bytes& stored) const;
 
   // After the block of this number, or the newest. Errors: kUnavailable on classic, kNotFound.
-  virtual Result<Root> root(std::optional<BlockNumber> number = {}) const = 0;
+  Result<Root> root(std::optional<BlockNumber> number = {}) const;
   // A proof that the output was unspent after that block, for mmr::check(). Cost: a read a level;
   // before the newest block also the deltas since.
   // Errors: as root(); kNotFound if it was not unspent then.
-  virtual Result<mmr::UnspentProof> prove(const chain::Outpoint& outpoint,
-                                          std::optional<BlockNumber> number = {}) const = 0;
+  Result<mmr::UnspentProof> prove(const chain::Outpoint& outpoint,
+                                  std::optional<BlockNumber> number = {}) const;
 
-  virtual Result<Stats> stats() const = 0;
+  Result<Stats> stats() const;
   // Distinct addresses with unspent outputs; asks `go_on` every few thousand of them.
   // Cost: one seek an address, so not for every request. Errors: kCancelled.
-  virtual Result<std::uint64_t> count_addresses(const std::function<bool()>& go_on = [] {
+  Result<std::uint64_t> count_addresses(const std::function<bool()>& go_on = [] {
     return true;
-  }) const = 0;
+  }) const;
 
   // Every unspent output in key order, under one snapshot; false from `each` ends it early.
-  virtual Result<bus::Position> for_each(const std::function<bool(const Utxo&)>& each) const = 0;
+  Result<bus::Position> for_each(const std::function<bool(const Utxo&)>& each) const;
+
+ private:
+  struct Walk;
+  Result<Page> page(const Walk& walk, const PageRequest& request) const;
+  Result<> page_under(const kv::Snapshot& snapshot, const Walk& walk, const PageRequest& request,
+                      Page& page) const;
+  // The records at these entries, in order; those not of the owner are left out.
+  Result<std::vector<Utxo>> load(const kv::Snapshot& snapshot, const Walk& walk,
+                                 std::span<const Bytes> entries) const;
+  Result<Walk> address_walk(ByteView address) const;
+  Result<std::pair<Ordinal, BlockDelta>> find_delta(const Tip& tip, BlockNumber number,
+                                                    const kv::Snapshot& snapshot,
+                                                    Bytes& stored) const;
+  Result<> needs_mmr() const;
+
+  const std::unique_ptr<const Impl> impl_;
 };
 
 // The line that describes an output in `coffer utxo dump`, as shared by independent
@@ -145,7 +170,7 @@ std::string dump_line(chain::Family family, const Utxo& utxo);
 // Count, value and acc: the sum of SHA-256 over the dump lines as 256-bit numbers, modulo 2^256.
 struct Digest {
   std::uint64_t count = 0;
-  U128 coin = 0;
+  U128 amount = 0;
   Hash256 acc{};  // big-endian
   friend bool operator==(const Digest&, const Digest&) = default;
 

@@ -3,66 +3,13 @@
 #include <mutex>
 
 #include "base/log.h"
-#include "utxo/reader.h"
+#include "utxo/state_impl.h"
 #include "utxo/writer.h"
 
 namespace coffer::utxo {
 namespace {
 
-class StoreConsumer final : public Store {
- public:
-  StoreConsumer(kv::Database& db, const chain::Network& network, const Options& options,
-                const Columns& columns, const Tip& tip)
-      : writer_(db, network, options, columns, tip),
-        reader_(db, network, columns, Shape::of(options),
-                [this](Stats& stats) { add_counters(stats); }),
-        position_(tip.position) {}
-
-  bus::Position position() const override {
-    std::lock_guard lock(mutex_);
-    return position_;
-  }
-  Result<> on_block(const bus::BlockApplied& block) override { return moved(writer_.apply(block)); }
-  Result<> on_rollback(const bus::RolledBack& rollback) override {
-    return rollback_to(rollback.to);
-  }
-  Result<> rollback_to(const bus::Position& to) override { return moved(writer_.rollback(to)); }
-  Result<> flush() override { return moved(writer_.flush()); }
-
-  const UtxoState& state() const override { return reader_; }
-  Timings timings() const override {
-    const Writer::Counters& c = writer_.counters();
-    const auto seconds = [](std::uint64_t us) { return static_cast<double>(us) / 1e6; };
-    return {c.blocks,           c.rollbacks, c.prunes, seconds(c.apply_us), seconds(c.rollback_us),
-            seconds(c.prune_us)};
-  }
-  Result<> add_genesis(std::span<const chain::GenesisUtxo> genesis) {
-    return writer_.add_genesis(genesis);
-  }
-
- private:
-  Result<> moved(Result<> done) {
-    std::lock_guard lock(mutex_);
-    position_ = writer_.tip().position;
-    return done;
-  }
-  void add_counters(Stats& stats) const {
-    const Writer::Counters& c = writer_.counters();
-    stats.created = c.created;
-    stats.spent = c.spent;
-    stats.pruned = c.pruned;
-    stats.reversed = c.reversed;
-    stats.missing_inputs = c.missing;
-    stats.unspendable = c.unspendable;
-  }
-
-  Writer writer_;
-  Reader reader_;
-  mutable std::mutex mutex_;
-  bus::Position position_;
-};
-
-Result<> same_shape(const Shape& stored, const Shape& asked) {
+Result<> check_stored_options(const StoredOptions& stored, const StoredOptions& asked) {
   const auto differs = [](std::string_view setting, auto has, auto wants) {
     return fail(
         Code::kConflict,
@@ -83,7 +30,73 @@ Result<> same_shape(const Shape& stored, const Shape& asked) {
   return {};
 }
 
+void add_counters(const Writer::Counters& c, Stats& stats) {
+  stats.created = c.created;
+  stats.spent = c.spent;
+  stats.pruned = c.pruned;
+  stats.reversed = c.reversed;
+  stats.missing_inputs = c.missing;
+  stats.unspendable = c.unspendable;
+}
+
 }  // namespace
+
+struct Store::Impl {
+  Impl(kv::Database& db, const chain::Network& network, const Options& options,
+       const Columns& columns, const Tip& tip)
+      : writer(db, network, options, columns, tip),
+        state(std::unique_ptr<UtxoState::Impl>(
+            new UtxoState::Impl{db, network, columns, StoredOptions::of(options),
+                                [this](Stats& stats) { add_counters(writer.counters(), stats); }})),
+        position(tip.position) {}
+
+  Writer writer;
+  const UtxoState state;
+  mutable std::mutex mutex;  // guards position
+  bus::Position position;
+};
+
+Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Store::~Store() = default;
+
+bus::Position Store::position() const {
+  std::lock_guard lock(impl_->mutex);
+  return impl_->position;
+}
+
+Result<> Store::moved(Result<> done) {
+  std::lock_guard lock(impl_->mutex);
+  impl_->position = impl_->writer.tip().position;
+  return done;
+}
+
+Result<> Store::on_block(const bus::BlockApplied& block) {
+  return moved(impl_->writer.apply(block));
+}
+
+Result<> Store::on_rollback(const bus::RolledBack& rollback) {
+  return rollback_to(rollback.to);
+}
+
+Result<> Store::rollback_to(const bus::Position& to) {
+  return moved(impl_->writer.rollback(to));
+}
+
+Result<> Store::flush() {
+  return moved(impl_->writer.flush());
+}
+
+const UtxoState& Store::state() const {
+  return impl_->state;
+}
+
+Timings Store::timings() const {
+  const Writer::Counters& c = impl_->writer.counters();
+  const auto seconds = [](std::uint64_t us) { return static_cast<double>(us) / 1e6; };
+  return {c.blocks,           c.rollbacks, c.prunes, seconds(c.apply_us), seconds(c.rollback_us),
+          seconds(c.prune_us)};
+}
 
 std::vector<kv::ColumnOptions> columns(const Options& options) {
   constexpr std::uint64_t kLarge = 64u << 20, kSmall = 8u << 20;
@@ -129,19 +142,20 @@ Result<std::unique_ptr<Store>> Store::open(kv::Database& db, const chain::Networ
   // There are no credentials on Bitcoin; the column stays empty either way.
   if (network.family == chain::Family::kBitcoin) options.index_credential = false;
   const kv::Column meta = TRY(db.column("utxo_meta"));
-  const auto shape = TRY(read_shape(db, meta));
-  if (shape) TRY(same_shape(*shape, Shape::of(options)));
+  const auto stored_options = TRY(read_stored_options(db, meta));
+  if (stored_options) TRY(check_stored_options(*stored_options, StoredOptions::of(options)));
   const Columns columns = TRY(open_columns(db, options.store == StoreType::kMmr));
   const Tip tip = TRY(read_tip(db, meta));
-  auto store = std::make_unique<StoreConsumer>(db, network, options, columns, tip);
-  if (!shape) {
+  std::unique_ptr<Store> store(
+      new Store(std::make_unique<Impl>(db, network, options, columns, tip)));
+  if (!stored_options) {
     kv::Batch batch;
-    batch.put(meta, as_bytes(kShapeKey), encode_shape(Shape::of(options)));
+    batch.put(meta, as_bytes(kStoredOptionsKey), encode_stored_options(StoredOptions::of(options)));
     TRY(db.commit(batch));
   }
   // Also for a start that was cut short between the two commits.
   if (tip.position.at_origin && tip.unspent == 0 && !genesis.empty()) {
-    TRY_IN("genesis", store->add_genesis(genesis));
+    TRY_IN("genesis", store->impl_->writer.add_genesis(genesis));
     log::info("utxo begins with the outputs of the genesis files", {{"outputs", genesis.size()}});
   }
   return store;
@@ -155,10 +169,11 @@ Result<std::unique_ptr<UtxoState>> open_state(kv::Database& db, const chain::Net
   };
   const auto meta = db.column("utxo_meta");
   if (!meta) return none();
-  const auto shape = TRY(read_shape(db, *meta));
-  if (!shape) return none();
-  const Columns columns = TRY(open_columns(db, shape->store == StoreType::kMmr));
-  return std::make_unique<Reader>(db, network, columns, *shape);
+  const auto stored_options = TRY(read_stored_options(db, *meta));
+  if (!stored_options) return none();
+  const Columns columns = TRY(open_columns(db, stored_options->store == StoreType::kMmr));
+  return std::make_unique<UtxoState>(
+      std::unique_ptr<UtxoState::Impl>(new UtxoState::Impl{db, network, columns, *stored_options}));
 }
 
 Result<> erase(kv::Database& db) {

@@ -26,7 +26,7 @@ struct Timings {
   double apply_seconds = 0, rollback_seconds = 0, prune_seconds = 0;
 };
 
-class Store : public bus::Consumer {
+class Store final : public bus::Consumer {
  public:
   // Opens, or makes a new one and puts the outputs of the genesis files into it. The settings that
   // shape the data are kept in utxo_meta and must be the same ever after (U12).
@@ -35,15 +35,27 @@ class Store : public bus::Consumer {
   static Result<std::unique_ptr<Store>> open(kv::Database& db, const chain::Network& network,
                                              const Options& options,
                                              std::span<const chain::GenesisUtxo> genesis);
+  ~Store() override;
 
   std::string_view name() const override { return "utxo"; }
   std::string repair() const override { return "run 'coffer utxo rebuild', then start again"; }
+  bus::Position position() const override;
+  Result<> on_block(const bus::BlockApplied& block) override;
+  Result<> on_rollback(const bus::RolledBack& rollback) override;
+  Result<> flush() override;
 
   // The reading side; thread-safe beside the writer.
-  virtual const UtxoState& state() const = 0;
-  virtual Timings timings() const = 0;
+  const UtxoState& state() const;
+  Timings timings() const;
   // Undoes blocks to after `to`; the command line's rollback. Errors: kBeyondWindow.
-  virtual Result<> rollback_to(const bus::Position& to) = 0;
+  Result<> rollback_to(const bus::Position& to);
+
+ private:
+  struct Impl;
+  explicit Store(std::unique_ptr<Impl> impl);
+  Result<> moved(Result<> done);
+
+  const std::unique_ptr<Impl> impl_;
 };
 
 // The reading side alone, beside a running writer, with the settings that the data have.

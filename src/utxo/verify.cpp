@@ -20,29 +20,30 @@ using Outpoints = std::unordered_set<chain::Outpoint, chain::OutpointHash>;
 class Verifier {
  public:
   Verifier(kv::Database& db, const chain::Network& network, const Columns& columns,
-           const Shape& shape, const std::function<void(std::string_view, std::uint64_t)>& progress)
+           const StoredOptions& stored_options,
+           const std::function<void(std::string_view, std::uint64_t)>& progress)
       : db_(db),
         network_(network),
         columns_(columns),
-        shape_(shape),
+        stored_options_(stored_options),
         progress_(progress),
         snapshot_(db.snapshot()) {}
 
   Result<Verified> run() {
     tip_ = TRY(read_tip(db_, columns_.meta, &snapshot_));
     TRY(check_unspent());
-    if (shape_.index_address)
+    if (stored_options_.index_address)
       TRY(check_count("utxo_addr", columns_.addr, found_.unspent, found_.address_entries));
-    if (shape_.index_credential)
+    if (stored_options_.index_credential)
       TRY(check_count("utxo_cred", columns_.cred, with_credential_, found_.credential_entries));
     TRY(check_deltas());
-    if (shape_.store == StoreType::kMmr) TRY(check_accumulator());
+    if (stored_options_.store == StoreType::kMmr) TRY(check_accumulator());
     return found_;
   }
 
  private:
   std::string name(const chain::Outpoint& outpoint) const {
-    return fmt::format("{}#{}", chain::display(network_.family, outpoint.tx), outpoint.index);
+    return chain::display(network_.family, outpoint);
   }
   void tell(std::string_view what, std::uint64_t done) const {
     if (progress_ && done % kTellEvery == 0) progress_(what, done);
@@ -50,7 +51,7 @@ class Verifier {
 
   // Every output decodes and has its entries; the sums are those of the tip.
   Result<> check_unspent() {
-    U128 coin = 0;
+    U128 amount = 0;
     std::vector<IndexKey> addresses, credentials;
     kv::Iterator it = db_.iterate(columns_.unspent, {.snapshot = &snapshot_, .fill_cache = false});
     for (it.seek_to_first(); it.valid(); it.next()) {
@@ -58,7 +59,7 @@ class Verifier {
         return fail(Code::kCorrupt, "utxo_unspent holds a key of {} bytes", it.key().size());
       const chain::Outpoint outpoint = read_outpoint(network_.family, it.key().data());
       const UtxoRecord record = TRY_IN(name(outpoint), decode_record(it.value()));
-      coin += record.coin.value;
+      amount += record.amount.value;
       tell("outputs", ++found_.unspent);
       addresses.push_back(
           index_key(network_.family, address_owner(record.address), record.slot, outpoint));
@@ -71,15 +72,16 @@ class Verifier {
     }
     TRY(it.status());
     TRY(check_entries(addresses, credentials));
-    if (found_.unspent != tip_.unspent || coin != tip_.coin)
+    if (found_.unspent != tip_.unspent || amount != tip_.amount)
       return fail(Code::kCorrupt, "utxo_unspent holds {} outputs worth {}, the tip says {} and {}",
-                  found_.unspent, coin, tip_.unspent, tip_.coin);
+                  found_.unspent, amount, tip_.unspent, tip_.amount);
     return {};
   }
 
   Result<> check_entries(std::vector<IndexKey>& addresses, std::vector<IndexKey>& credentials) {
-    if (shape_.index_address) TRY(check_present("utxo_addr", columns_.addr, addresses));
-    if (shape_.index_credential) TRY(check_present("utxo_cred", columns_.cred, credentials));
+    if (stored_options_.index_address) TRY(check_present("utxo_addr", columns_.addr, addresses));
+    if (stored_options_.index_credential)
+      TRY(check_present("utxo_cred", columns_.cred, credentials));
     addresses.clear();
     credentials.clear();
     return {};
@@ -122,12 +124,12 @@ class Verifier {
   Result<> check_deltas() {
     TRY(check_range());
     std::optional<Accumulator> accumulator;  // undone along with the blocks
-    if (shape_.store == StoreType::kMmr)
+    if (stored_options_.store == StoreType::kMmr)
       accumulator.emplace(db_, columns_.mmr, tip_.leaves, &snapshot_);
-    for (std::uint64_t height = tip_.position.height(); height > tip_.delta_floor; --height) {
+    for (std::uint64_t height = tip_.position.block_count(); height > tip_.delta_floor; --height) {
       const Bytes stored = TRY(delta_at(height - 1));
       const BlockDelta delta = TRY(decode_delta(stored));
-      if (height == tip_.position.height() && delta.hash != tip_.position.point.hash)
+      if (height == tip_.position.block_count() && delta.hash != tip_.position.point.hash)
         return fail(Code::kCorrupt, "the newest delta is of another block than the tip");
       if (accumulator) {
         if (!delta.mmr || TRY(accumulator->set().root()) != delta.mmr->root)
@@ -155,11 +157,11 @@ class Verifier {
     kv::Iterator it = db_.iterate(columns_.delta, {.snapshot = &snapshot_, .fill_cache = false});
     it.seek_to_first();
     const bool before = it.valid() && !equal(it.key(), ordinal_key(Ordinal(tip_.delta_floor)));
-    it.seek(ordinal_key(Ordinal(tip_.position.height())));
+    it.seek(ordinal_key(Ordinal(tip_.position.block_count())));
     if (before || it.valid())
       return fail(Code::kCorrupt,
                   "utxo_block_delta holds deltas of ordinals before {} or from {} on",
-                  tip_.delta_floor, tip_.position.height());
+                  tip_.delta_floor, tip_.position.block_count());
     return it.status();
   }
 
@@ -294,7 +296,7 @@ class Verifier {
   kv::Database& db_;
   const chain::Network& network_;
   const Columns& columns_;
-  const Shape& shape_;
+  const StoredOptions& stored_options_;
   const std::function<void(std::string_view, std::uint64_t)>& progress_;
   const kv::Snapshot snapshot_;
   kv::Pinned pinned_;
@@ -311,10 +313,10 @@ class Verifier {
 Result<Verified> verify(kv::Database& db, const chain::Network& network,
                         const std::function<void(std::string_view, std::uint64_t)>& progress) {
   const kv::Column meta = TRY(db.column("utxo_meta"));
-  const auto shape = TRY(read_shape(db, meta));
-  if (!shape) return fail(Code::kNotFound, "there is no UTXO state here");
-  const Columns columns = TRY(open_columns(db, shape->store == StoreType::kMmr));
-  return Verifier(db, network, columns, *shape, progress).run();
+  const auto stored_options = TRY(read_stored_options(db, meta));
+  if (!stored_options) return fail(Code::kNotFound, "there is no UTXO state here");
+  const Columns columns = TRY(open_columns(db, stored_options->store == StoreType::kMmr));
+  return Verifier(db, network, columns, *stored_options, progress).run();
 }
 
 }  // namespace coffer::utxo

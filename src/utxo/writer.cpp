@@ -7,7 +7,13 @@ namespace coffer::utxo {
 
 Writer::Writer(kv::Database& db, const chain::Network& network, const Options& options,
                const Columns& columns, const Tip& tip)
-    : db_(db), network_(network), options_(options), columns_(columns), tip_(tip), committed_(tip) {
+    : db_(db),
+      network_(network),
+      options_(options),
+      columns_(columns),
+      tip_(tip),
+      committed_(tip),
+      commit_policy_({.bytes = options.cache_bytes, .window = options.rollback_window}) {
   if (options.store == StoreType::kMmr) accumulator_.emplace(db, columns.mmr, tip.leaves);
 }
 
@@ -15,22 +21,22 @@ Result<> Writer::count_in(ByteView record, bool in) {
   const RecordHead head = TRY(decode_head(record));
   if (in) {
     ++tip_.unspent;
-    tip_.coin += head.coin.value;
+    tip_.amount += head.amount.value;
   } else {
     --tip_.unspent;
-    tip_.coin -= head.coin.value;
+    tip_.amount -= head.amount.value;
   }
   return {};
 }
 
 // Back to the last commit. What is half done must not meet the next call, which may be the same one
 // again: its outputs would look as if the block had them twice.
-Result<> Writer::give_up(Result<> failed) {
+Result<> Writer::discard_uncommitted(Result<> failed) {
   // Doing the call again would pass over the blocks that were held back.
-  if (held_blocks_ > 0) failed.error().retryable = false;
+  if (held_.blocks > 0) failed.error().retryable = false;
   changes_ = ChangeSet{};
   returned_spent_.clear();
-  held_blocks_ = 0;
+  held_ = {};
   tip_ = committed_;
   if (accumulator_) accumulator_->reset(tip_.leaves);
   return failed;
@@ -42,35 +48,35 @@ std::size_t Writer::held_bytes() const {
 
 Result<> Writer::add_genesis(std::span<const chain::GenesisUtxo> genesis) {
   CHECK(tip_.position.at_origin && tip_.unspent == 0);
-  Origin origin;
-  origin.family = network_.family;
+  CreationBlock creation;
+  creation.family = network_.family;
   if (!network_.cardano.eras.empty())
-    origin.time_unix_s = network_.cardano.eras.front().start_unix_s;
+    creation.time_unix_s = network_.cardano.eras.front().start_unix_s;
   for (const chain::GenesisUtxo& utxo : genesis) {
     chain::Output output;
     output.address = utxo.address;
-    output.coin = utxo.coin;
+    output.amount = utxo.amount;
     Bytes record;
-    encode_record(record, origin, output, {}, false, false, std::nullopt);
+    encode_record(record, creation, output, {}, false, false, std::nullopt);
     if (accumulator_) {
       const std::uint64_t leaf = TRY(append_leaf(utxo.outpoint, record));
       record.clear();
-      encode_record(record, origin, output, {}, false, false, leaf);
+      encode_record(record, creation, output, {}, false, false, leaf);
     }
-    if (changes_.coins.find(utxo.outpoint) != nullptr)
+    if (changes_.outputs.find(utxo.outpoint) != nullptr)
       return fail(Code::kInvalidInput, "the genesis files hold an address twice: {}",
                   to_hex(utxo.address));
-    Coin& coin = changes_.coins.insert(utxo.outpoint);
-    coin.state = CoinState::kLive;
-    changes_.coins.set_body(coin, Body::copy(record));
+    CachedOutput& cached = changes_.outputs.insert(utxo.outpoint);
+    cached.state = CacheState::kLive;
+    changes_.outputs.set_body(cached, Body::copy(record));
     TRY(count_in(record, true));
   }
-  held_blocks_ = 1;
+  held_.blocks = 1;
   return commit();
 }
 
 Result<> Writer::flush() {
-  if (held_blocks_ == 0) return {};
+  if (held_.blocks == 0) return {};
   return commit();
 }
 
@@ -89,11 +95,11 @@ Result<> Writer::commit() {
   if (done) done = utxo::commit(plan, changes_, tip_);
   if (!done) {
     done.error().retryable = false;  // nobody knows whether it is there
-    return give_up(std::move(done));
+    return discard_uncommitted(std::move(done));
   }
   changes_ = ChangeSet{};
   returned_spent_.clear();
-  const std::uint64_t blocks = std::exchange(held_blocks_, 0);
+  const std::uint64_t blocks = std::exchange(held_, {}).blocks;
   committed_ = tip_;
   if (blocks > 1)
     log::debug("utxo commit", {{"blocks", blocks},
@@ -104,7 +110,7 @@ Result<> Writer::commit() {
   Result<> pruned = prune();
   if (pruned) return pruned;
   pruned.error().retryable = false;  // the block is in: to deliver it again would apply it twice
-  return give_up(std::move(pruned));
+  return discard_uncommitted(std::move(pruned));
 }
 
 }  // namespace coffer::utxo

@@ -8,7 +8,7 @@
 #include <atomic>
 #include <map>
 
-#include "bus/event.h"
+#include "bus/commit_policy.h"
 #include "chain/network.h"
 #include "utxo/accumulator.h"
 #include "utxo/changes.h"
@@ -45,7 +45,7 @@ class Writer {
 
  private:
   struct Spend {
-    Coin* coin = nullptr;
+    CachedOutput* cached = nullptr;
     std::uint32_t tx = 0;  // a row of Block::txs; kNone: a rule of the ledger
   };
   struct Overwritten {
@@ -55,10 +55,10 @@ class Writer {
   // The block in hand.
   struct Work {
     const chain::Block* block = nullptr;
-    std::vector<Coin*> created;
+    std::vector<CachedOutput*> created;
     std::vector<std::uint32_t> created_tx;  // beside it: rows of Block::txs
     std::vector<Spend> spends;
-    std::vector<Coin*> fetching;
+    std::vector<CachedOutput*> fetching;
     std::vector<Overwritten> overwritten;
     std::uint32_t change_block = 0;
     std::uint64_t first_leaf = 0;
@@ -73,16 +73,17 @@ class Writer {
   Result<> apply_block(const bus::BlockApplied& event);
   Result<> create_outputs();
   Result<> create(std::uint32_t tx, std::uint32_t index, std::uint32_t row);
-  Result<bool> overwrite(const chain::Outpoint& outpoint, Coin* coin);
+  Result<bool> overwrite(const chain::Outpoint& outpoint, CachedOutput* cached);
   void take_inputs();
   Result<> fetch_inputs();
   Result<> remove_redeem_outputs();
-  Result<> settle_created();
-  Result<> settle_spent();
-  void settle_delta(Ordinal ordinal);
-  void forget_spent_coins();
+  Result<> finalize_created();
+  Result<> finalize_spent();
+  void finalize_delta(Ordinal ordinal);
+  void forget_spent_outputs();
   void missing_input(const chain::Outpoint& outpoint, std::uint32_t tx);
-  ByteView encode_created(const Coin& coin, std::uint32_t tx, std::optional<std::uint64_t> leaf);
+  ByteView encode_created(const CachedOutput& cached, std::uint32_t tx,
+                          std::optional<std::uint64_t> leaf);
 
   // rollback.cpp
   Result<> undo_to(const bus::Position& to);
@@ -105,17 +106,17 @@ class Writer {
   Result<> drop_deltas(kv::Batch& batch, std::uint64_t end, std::uint64_t& budget);
   Result<Bytes> delta_at(Ordinal ordinal) const;
   Result<bool> spent_by(const chain::Outpoint& outpoint, BlockNumber number) const;
-  void forget_reborn(const BlockDelta& delta);
+  void forget_recreated(const BlockDelta& delta);
   std::uint64_t spent_horizon() const;
   std::uint64_t delta_horizon() const;
 
   // leaves.cpp: the accumulator's part
   Result<std::uint64_t> append_leaf(const chain::Outpoint& outpoint, ByteView facts);
-  Result<> settle_leaves();
+  Result<> finalize_leaves();
   Result<> undo_leaves(const BlockDelta& delta);
 
   Result<> commit();
-  Result<> give_up(Result<> failed);
+  Result<> discard_uncommitted(Result<> failed);
   std::size_t held_bytes() const;
   Result<> count_in(ByteView record, bool in);
 
@@ -129,7 +130,8 @@ class Writer {
   std::map<chain::Outpoint, Bytes> returned_spent_;
   std::optional<Accumulator> accumulator_;  // with store mmr
   Work work_;
-  std::uint64_t held_blocks_ = 0;
+  const bus::CommitPolicy commit_policy_;
+  bus::HeldBlocks held_;
   std::uint64_t spent_since_prune_ = 0;
   Counters counters_;
 };

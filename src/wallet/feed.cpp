@@ -9,11 +9,11 @@ namespace {
 
 // Bitcoin's ordinals are heights.
 std::int64_t tip_height(const bus::Position& position) {
-  return static_cast<std::int64_t>(position.height()) - 1;
+  return static_cast<std::int64_t>(position.block_count()) - 1;
 }
 
 bool extends(const bus::Position& position, const bus::BlockApplied& next) {
-  return next.ordinal.value == position.height() &&
+  return next.ordinal.value == position.block_count() &&
          (position.at_origin || next.block->prev == position.point.hash);
 }
 
@@ -35,7 +35,9 @@ Result<> forget_mempool(sql::Transaction& sql) {
 }  // namespace
 
 Feed::Feed(Store& store, FeedOptions options, bus::Position position)
-    : store_(store), options_(options), position_(position) {}
+    : store_(store),
+      commit_policy_({.blocks = options.held_blocks, .bytes = options.held_bytes}),
+      position_(position) {}
 
 Result<std::unique_ptr<Feed>> Feed::open(Store& store, FeedOptions options) {
   auto position =
@@ -47,7 +49,7 @@ Result<std::unique_ptr<Feed>> Feed::open(Store& store, FeedOptions options) {
   return std::unique_ptr<Feed>(new Feed(store, options, *position));
 }
 
-Result<bus::Position> Feed::stored_position(sql::Session& sql) {
+Result<bus::Position> Feed::stored_position(sql::Reader& sql) {
   const auto bytes = TRY(sql.value<Bytes>("SELECT position FROM sync_state"));
   if (!bytes) return fail(Code::kCorrupt, "the wallets' position is missing");
   return bus::decode_position(*bytes);
@@ -83,13 +85,12 @@ Result<> Feed::skip_to(const bus::Position& position) {
 }
 
 Result<> Feed::on_block(const bus::BlockApplied& block) {
-  // A commit does not span what may be undone and what may not (E2).
-  if (!held_.empty() && held_.back().below_window != block.below_window) TRY(flush());
+  bus::HeldBlocks held{held_.size(), held_bytes_, !held_.empty() && held_.back().below_window};
+  if (commit_policy_.must_commit_before(held, block)) TRY(flush());
   held_.push_back(block);
   held_bytes_ += block.block->raw.size();
-  const bool may_wait = block.below_window || block.behind > 0;
-  const bool is_full = held_.size() >= options_.held_blocks || held_bytes_ >= options_.held_bytes;
-  if (!may_wait || is_full)
+  held = {held_.size(), held_bytes_, block.below_window};
+  if (commit_policy_.must_commit_after(held, block))
     if (Result<> done = commit(); !done) {
       // The bus delivers this block again; those before it are still held.
       held_bytes_ -= held_.back().block->raw.size();
@@ -101,7 +102,7 @@ Result<> Feed::on_block(const bus::BlockApplied& block) {
   return {};
 }
 
-Result<> Feed::look_again() {
+Result<> Feed::probe() {
   // By a write: a full disk, and a server that stands by, can be read. What left the mempool
   // meanwhile was not heard of; what is in it is told anew.
   const auto stored = store_.database().run_transaction(
@@ -121,14 +122,15 @@ Result<> Feed::look_again() {
   return {};
 }
 
-Result<std::optional<bus::KeptBlock>> Feed::newest_kept(std::uint64_t below_height) const {
+Result<std::optional<bus::Position>> Feed::newest_block_below(std::uint64_t below_height) const {
   auto connection = TRY(store_.database().acquire());
   const auto row = TRY(connection.one<std::uint64_t, Hash256>(
       "SELECT block_height, header_hash FROM blocks WHERE block_height < $1"
       " ORDER BY block_height DESC LIMIT 1",
       {below_height}));
   if (!row) return std::nullopt;
-  return bus::KeptBlock{Ordinal(std::get<0>(*row)), std::get<1>(*row)};
+  const auto& [height, hash] = *row;
+  return bus::Position::after(Ordinal(height), {Slot(height), hash});  // U14: slots are heights
 }
 
 Result<> Feed::flush() {
@@ -160,7 +162,7 @@ Result<> Feed::commit_blocks(sql::Transaction& sql, std::uint64_t& invalidated) 
   // Whoever shares the database may have been faster (E3).
   std::span<const bus::BlockApplied> fresh = held_;
   while (!fresh.empty() && (fresh.front().position() == stored ||
-                            fresh.front().position().height() < stored.height()))
+                            fresh.front().position().block_count() < stored.block_count()))
     fresh = fresh.subspan(1);
   if (fresh.empty()) return {};
   if (!extends(stored, fresh.front())) return elsewhere(stored);
@@ -191,7 +193,7 @@ Result<> Feed::on_rollback(const bus::RolledBack& rollback) {
         watch_.start();
         const bus::Position stored = TRY(stored_position(sql));
         if (stored == rollback.to) return {};  // whoever shares the database was faster (E3)
-        if (stored != position() || stored.height() < rollback.to.height())
+        if (stored != position() || stored.block_count() < rollback.to.block_count())
           return elsewhere(stored);
         TRY(watch_.refresh(sql));
         invalidated = TRY(disconnect(sql, tip_height(rollback.to) + 1));

@@ -4,6 +4,7 @@
 
 #include <mutex>
 
+#include "bus/commit_policy.h"
 #include "bus/consumer.h"
 #include "wallet/ledger_impl.h"
 #include "wallet/watch.h"
@@ -31,9 +32,10 @@ class Feed final : public bus::Consumer {
   Result<> on_tx_dropped(const bus::TxDropped& dropped) override;
   Result<> flush() override;
   bool can_wait() const override { return true; }
-  Result<> look_again() override;
+  Result<> probe() override;
   // Those that wallets have transactions in: nothing of the others is kept.
-  Result<std::optional<bus::KeptBlock>> newest_kept(std::uint64_t below_height) const override;
+  Result<std::optional<bus::Position>> newest_block_below(
+      std::uint64_t below_height) const override;
   std::string repair() const override {
     return "see 'coffer wallet verify'; a wallet is read anew with 'coffer wallet rescan'";
   }
@@ -59,7 +61,7 @@ class Feed final : public bus::Consumer {
   Feed(Store& store, FeedOptions options, bus::Position position);
 
   Result<> commit();
-  static Result<bus::Position> stored_position(sql::Session& sql);
+  static Result<bus::Position> stored_position(sql::Reader& sql);
   Result<> move(sql::Transaction& sql, const bus::Position& to);
   Result<> commit_blocks(sql::Transaction& sql, std::uint64_t& invalidated);
   // The transactions of a block that concern somebody, into their wallets.
@@ -82,7 +84,7 @@ class Feed final : public bus::Consumer {
   void watch(const TxView& view, const std::vector<Hit>& hits);
 
   Store& store_;
-  const FeedOptions options_;
+  const bus::CommitPolicy commit_policy_;
   std::mutex writing_;  // the bus's thread, or a rescan
   WatchSet watch_;
   std::uint64_t changed_ = 0, look_again_at_ = 100;  // keep_statistics()

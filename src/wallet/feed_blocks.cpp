@@ -176,7 +176,7 @@ Result<std::uint64_t> Feed::rescan_block(WalletId wallet, const chain::Block& bl
         watch_.start();
         TRY(watch_.refresh(sql));
         const bus::Position stored = TRY(stored_position(sql));
-        if (block.number.value >= stored.height())
+        if (block.number.value >= stored.block_count())
           return fail(Code::kConflict, "block {} is above the wallets' tip", block.number);
         // A reorg that comes after this question also brings its rollback after us.
         if (!TRY(on_chain(stored)))

@@ -171,9 +171,9 @@ class Recomputed {
         TRY(sql_.one<Bytes, std::int64_t>("SELECT position, tip_height FROM sync_state"));
     if (!row) return fail(Code::kCorrupt, "the wallets' position is missing");
     const bus::Position position = TRY(bus::decode_position(std::get<0>(*row)));
-    if (static_cast<std::int64_t>(position.height()) - 1 == std::get<1>(*row)) return {};
+    if (static_cast<std::int64_t>(position.block_count()) - 1 == std::get<1>(*row)) return {};
     return fail(Code::kCorrupt, "the wallets stand after {} blocks, and their tip is {}",
-                position.height(), std::get<1>(*row));
+                position.block_count(), std::get<1>(*row));
   }
 
   Result<> transactions() {
@@ -316,7 +316,7 @@ class Recomputed {
       const std::uint32_t index = TRY(coins.get<std::uint32_t>(0));
       const std::uint64_t amount = TRY(coins.get<std::uint64_t>(1));
       const ByteView script = TRY(coins.get<ByteView>(2));
-      if (index >= view.outputs().size() || view.outputs()[index].coin.value != amount ||
+      if (index >= view.outputs().size() || view.outputs()[index].amount.value != amount ||
           !equal(view.outputs()[index].address, script))
         return wrong(tx, fmt::format("has another output {} than its coin says", index));
     }

@@ -61,7 +61,7 @@ TEST(ConfirmedTip, BitcoinNodeMustHaveTheBlockThatItClaims) {
     const auto step = source.next(5'000);
     ASSERT_TRUE(step) << step.error().message;
     ASSERT_FALSE(std::holds_alternative<feed::Idle>(*step));
-    blocks += std::holds_alternative<feed::Forward>(*step) ? 1 : 0;
+    blocks += std::holds_alternative<feed::NextBlock>(*step) ? 1 : 0;
     EXPECT_EQ(source.confirmed_tip(), 0u);
   }
   node.report_tip(std::nullopt);
@@ -83,7 +83,7 @@ TEST(ConfirmedTip, CardanoNodeHasNoMoreBlocksThanSlots) {
   for (std::size_t i = 0; i < chain.blocks().size(); ++i) {
     const auto step = source.next(5'000);
     ASSERT_TRUE(step);
-    const auto* forward = std::get_if<feed::Forward>(&*step);
+    const auto* forward = std::get_if<feed::NextBlock>(&*step);
     if (forward == nullptr) continue;
     const auto block = chain::decode(kDevnet, forward->raw);
     ASSERT_TRUE(block);

@@ -34,21 +34,21 @@ struct Reader {
     return true;
   }
 
-  void take(feed::Step step) {
-    if (auto* forward = std::get_if<feed::Forward>(&step)) {
+  void take(feed::SourceEvent step) {
+    if (auto* forward = std::get_if<feed::NextBlock>(&step)) {
       const auto block = chain::decode(network, std::move(forward->raw));
       ASSERT_TRUE(block) << block.error().message;
       ASSERT_EQ(block->prev, hashes.empty() ? Hash256{} : hashes.back());
       hashes.push_back(block->hash);
       for (const chain::Tx& tx : block->txs) mempool.erase(tx.id);
-    } else if (auto* back = std::get_if<feed::Backward>(&step)) {
+    } else if (auto* back = std::get_if<feed::RolledBack>(&step)) {
       while (!hashes.empty() && hashes.back() != back->to.hash) hashes.pop_back();
       ++backwards;
-    } else if (auto* seen = std::get_if<feed::Seen>(&step)) {
+    } else if (auto* seen = std::get_if<feed::MempoolAdded>(&step)) {
       chain::Block tx;
       ASSERT_TRUE(chain::decode_tx_into(tx, network, seen->raw));
       mempool.insert(tx.txs.front().id);
-    } else if (auto* dropped = std::get_if<feed::Dropped>(&step)) {
+    } else if (auto* dropped = std::get_if<feed::MempoolRemoved>(&step)) {
       mempool.erase(dropped->id);
     }
   }
@@ -348,8 +348,8 @@ TEST_F(FakeN2c, BlocksThatAreWrongComeOnce) {
     for (const bool wrong : {true, false}) {
       if (wrong) peer_.script("forward", fault, {.about = hash.hex()});
       ASSERT_EQ(n2c.intersect(std::span(&before, 1)).value(), before);
-      ASSERT_TRUE(std::holds_alternative<feed::Backward>(n2c.next(5'000).value()));
-      const Bytes raw = std::get<feed::Forward>(n2c.next(5'000).value()).raw;
+      ASSERT_TRUE(std::holds_alternative<feed::RolledBack>(n2c.next(5'000).value()));
+      const Bytes raw = std::get<feed::NextBlock>(n2c.next(5'000).value()).raw;
       EXPECT_EQ(raw == honest, !wrong);
       const auto decoded = chain::decode(kDevnet, raw);
       EXPECT_EQ(decoded && decoded->prev == before.hash, !wrong);
@@ -364,9 +364,9 @@ TEST_F(FakeN2c, BlocksThatAreWrongComeOnce) {
   std::vector<Bytes> blocks;
   bool went_nowhere = false;
   while (blocks.size() < 23) {
-    feed::Step step = n2c.next(5'000).value();
-    if (auto* forward = std::get_if<feed::Forward>(&step)) blocks.push_back(forward->raw);
-    if (auto* back = std::get_if<feed::Backward>(&step)) went_nowhere |= back->to == nowhere;
+    feed::SourceEvent step = n2c.next(5'000).value();
+    if (auto* forward = std::get_if<feed::NextBlock>(&step)) blocks.push_back(forward->raw);
+    if (auto* back = std::get_if<feed::RolledBack>(&step)) went_nowhere |= back->to == nowhere;
   }
   EXPECT_TRUE(went_nowhere);
   EXPECT_EQ(blocks[20], honest) << "the block that was due comes after it";

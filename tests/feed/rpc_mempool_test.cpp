@@ -13,7 +13,7 @@ namespace coffer::test {
 namespace {
 
 namespace bj = boost::json;
-using feed::Seen;
+using feed::MempoolAdded;
 
 class RpcMempool : public testing::Test {
  protected:
@@ -69,8 +69,8 @@ class RpcMempool : public testing::Test {
         ADD_FAILURE() << step.error().message;
         return false;
       }
-      if (std::holds_alternative<feed::Forward>(*step)) ++blocks_;
-      auto* seen = std::get_if<Seen>(&*step);
+      if (std::holds_alternative<feed::NextBlock>(*step)) ++blocks_;
+      auto* seen = std::get_if<MempoolAdded>(&*step);
       if (seen == nullptr) continue;
       chain::Block tx;
       EXPECT_TRUE(chain::decode_tx_into(tx, kRegtest, seen->raw));

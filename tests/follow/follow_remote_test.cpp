@@ -36,11 +36,11 @@ class ChainSource final : public feed::Source {
     at_ = 0;
     return chain::Point::origin();
   }
-  Result<feed::Step> next(int) override {
-    if (at_ < blocks_.size()) return feed::Step(feed::Forward{blocks_[at_++]});
-    if (may_end()) return feed::Step(feed::End{});
+  Result<feed::SourceEvent> next(int) override {
+    if (at_ < blocks_.size()) return feed::SourceEvent(feed::NextBlock{blocks_[at_++]});
+    if (may_end()) return feed::SourceEvent(feed::End{});
     std::this_thread::yield();
-    return feed::Step(feed::Idle{});
+    return feed::SourceEvent(feed::Idle{});
   }
   std::optional<std::uint64_t> tip_number() const override { return blocks_.size() - 1; }
   void interrupt() override {}
@@ -66,30 +66,30 @@ class Remote final : public bus::Consumer {
     if (away > 0) return --away, fail(Error{Code::kUnavailable, true, "away"});
     std::lock_guard lock(mutex_);
     position_ = block.position();
-    heard.push_back(block.block->hash);
+    received.push_back(block.block->hash);
     return {};
   }
   Result<> on_rollback(const bus::RolledBack& rollback) override {
     std::lock_guard lock(mutex_);
     position_ = rollback.to;
-    heard.resize(rollback.to.height());
+    received.resize(rollback.to.block_count());
     ++rollbacks;
     return {};
   }
   bool can_wait() const override { return true; }
-  Result<> look_again() override {
+  Result<> probe() override {
     if (away > 0) return --away, fail(Error{Code::kUnavailable, true, "away"});
     return {};
   }
-  Result<std::optional<bus::KeptBlock>> newest_kept(std::uint64_t below) const override {
+  Result<std::optional<bus::Position>> newest_block_below(std::uint64_t below) const override {
     std::lock_guard lock(mutex_);
-    for (std::uint64_t at = std::min<std::uint64_t>(below, heard.size()); at-- > 0;)
-      if (at % 3 == 0) return bus::KeptBlock{Ordinal(at), heard[at]};
+    for (std::uint64_t at = std::min<std::uint64_t>(below, received.size()); at-- > 0;)
+      if (at % 3 == 0) return bus::Position::after(Ordinal(at), {Slot(at), received[at]});
     return std::nullopt;
   }
   std::string repair() const override { return ""; }
 
-  std::vector<Hash256> heard;  // along its chain
+  std::vector<Hash256> received;  // along its chain
   std::atomic<int> away{0};
   int rollbacks = 0;
 
@@ -114,7 +114,7 @@ class FollowRemote : public testing::TestWithParam<Family> {
     bus.start();
     ChainSource source(network_, blocks);
     source.may_end = [&] {
-      return remote.position().height() == blocks.size() ||
+      return remote.position().block_count() == blocks.size() ||
              bus.consumers()[1].state == bus::ConsumerState::kHalted;
     };
     follow::Follower follower(source, network_, *stores.chain, bus,
@@ -124,11 +124,11 @@ class FollowRemote : public testing::TestWithParam<Family> {
     ASSERT_TRUE(bus.drain());
     EXPECT_EQ(bus.consumers()[1].state, bus::ConsumerState::kRunning) << bus.consumers()[1].problem;
     bus.stop();
-    EXPECT_EQ(stores.totals->position().height(), blocks.size());
+    EXPECT_EQ(stores.totals->position().block_count(), blocks.size());
     EXPECT_EQ(remote.position(), stores.chain->position());
     for (std::uint64_t at = 0; at < blocks.size(); ++at)
-      ASSERT_EQ(remote.heard.at(at), stores.chain->at(Ordinal(at)).value()->hash) << at;
-    EXPECT_EQ(remote.heard.size(), blocks.size());
+      ASSERT_EQ(remote.received.at(at), stores.chain->at(Ordinal(at)).value()->hash) << at;
+    EXPECT_EQ(remote.received.size(), blocks.size());
   }
   std::vector<Bytes> chain_of(std::uint64_t seed, std::size_t blocks) {
     feed::DevnetChain devnet({.family = GetParam(), .seed = seed, .reorg_every = 0});
@@ -180,9 +180,7 @@ TEST_P(FollowRemote, AConsumerAheadOfTheHeadersOnAnotherBranchGoesBack) {
 
 INSTANTIATE_TEST_SUITE_P(Families, FollowRemote,
                          testing::Values(Family::kBitcoin, Family::kCardano),
-                         [](const auto& param) {
-                           return param.param == Family::kBitcoin ? "Bitcoin" : "Cardano";
-                         });
+                         testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace coffer::app

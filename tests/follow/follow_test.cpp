@@ -25,14 +25,14 @@ class ListSource final : public feed::Source {
   Result<chain::Point> intersect(std::span<const chain::Point> points) override {
     return points.empty() ? chain::Point::origin() : points.front();  // the test gives what follows
   }
-  Result<feed::Step> next(int) override {
+  Result<feed::SourceEvent> next(int) override {
     if (repeat_last && at_ == blocks_.size()) --at_;
-    if (at_ == blocks_.size()) return feed::Step(feed::End{});
+    if (at_ == blocks_.size()) return feed::SourceEvent(feed::End{});
     if (fail_at == at_ && fail_times > 0) {
       --fail_times;
       return fail(Error{Code::kUnavailable, true, "cable pulled"});
     }
-    return feed::Step(feed::Forward{blocks_[at_++]});
+    return feed::SourceEvent(feed::NextBlock{blocks_[at_++]});
   }
   std::optional<std::uint64_t> tip_number() const override { return tip_; }
   void interrupt() override {}
@@ -88,7 +88,7 @@ class Follow : public testing::TestWithParam<Family> {
     Stores stores(path, network_, window);
     EXPECT_TRUE(stores.chain->verify());
     return {stores.chain->digest().value(), stores.totals->current().digest,
-            stores.totals->position().height(), stores.events->position().height(),
+            stores.totals->position().block_count(), stores.events->position().block_count(),
             utxo::digest(stores.utxo->state(), network_.family).value()};
   }
   std::vector<bus::ConsumerInfo> infos_;
@@ -272,9 +272,7 @@ TEST_P(Follow, AForeignOrDamagedBlockStopsItAndLosesNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Follow, testing::Values(Family::kBitcoin, Family::kCardano),
-                         [](const auto& param) {
-                           return param.param == Family::kBitcoin ? "Bitcoin" : "Cardano";
-                         });
+                         testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace coffer::app

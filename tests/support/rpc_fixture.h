@@ -36,22 +36,22 @@ class Rpc : public testing::Test {
 
   // Takes one step of the source; keeps chain_ and mempool_. False if it was idle.
   Result<bool> step(RpcSource& from, int timeout_ms = 50) {
-    Step step = TRY(from.next(timeout_ms));
-    if (auto* forward = std::get_if<Forward>(&step)) {
+    SourceEvent step = TRY(from.next(timeout_ms));
+    if (auto* forward = std::get_if<NextBlock>(&step)) {
       const chain::Block block = TRY(chain::decode(kRegtest, std::move(forward->raw)));
       EXPECT_EQ(block.prev, chain_.empty() ? Hash256{} : chain_.back());
       chain_.push_back(block.hash);
       for (const chain::Tx& tx : block.txs) mempool_.erase(tx.id);
-    } else if (auto* back = std::get_if<Backward>(&step)) {
+    } else if (auto* back = std::get_if<RolledBack>(&step)) {
       EXPECT_EQ(chain_.at(back->to.slot.value), back->to.hash);
       chain_.resize(back->to.slot.value + 1);
       ++backwards_;
-    } else if (auto* seen = std::get_if<Seen>(&step)) {
+    } else if (auto* seen = std::get_if<MempoolAdded>(&step)) {
       chain::Block tx;
       TRY(chain::decode_tx_into(tx, kRegtest, seen->raw));
       EXPECT_TRUE(mempool_.insert(tx.txs.front().id).second) << "told twice";
       ++seen_;
-    } else if (auto* dropped = std::get_if<Dropped>(&step)) {
+    } else if (auto* dropped = std::get_if<MempoolRemoved>(&step)) {
       EXPECT_EQ(mempool_.erase(dropped->id), 1u) << "dropped, but never seen or mined";
       ++dropped_;
     }

@@ -27,12 +27,12 @@ class Counted final : public feed::Source {
     meetings += met.has_value();
     return met;
   }
-  Result<feed::Step> next(int timeout_ms) override {
+  Result<feed::SourceEvent> next(int timeout_ms) override {
     auto step = source_.next(timeout_ms);
-    if (step && std::holds_alternative<feed::Forward>(*step)) ++forwards;
-    if (step && std::holds_alternative<feed::Backward>(*step)) {
+    if (step && std::holds_alternative<feed::NextBlock>(*step)) ++forwards;
+    if (step && std::holds_alternative<feed::RolledBack>(*step)) {
       ++backwards;
-      to_origin += std::get<feed::Backward>(*step).to.is_origin();
+      to_origin += std::get<feed::RolledBack>(*step).to.is_origin();
     }
     return step;
   }
@@ -72,7 +72,7 @@ Followed follow(
   bus.stop();
   EXPECT_TRUE(stores.chain->verify());
   return {stores.chain->digest().value(), stores.totals->current().digest,
-          stores.totals->position().height()};
+          stores.totals->position().block_count()};
 }
 
 TEST(N2c, TheWirePeerIsFollowedThroughRollBacksAndItsDeath) {

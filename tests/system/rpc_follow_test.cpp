@@ -111,7 +111,7 @@ class RpcFollow : public testing::Test {
              recorder_.mempool() == node_.mempool();
     }));
     const std::uint64_t height = node_.height();
-    ASSERT_EQ(stores_->chain->position().height(), height + 1);
+    ASSERT_EQ(stores_->chain->position().block_count(), height + 1);
     for (std::uint64_t h = 0; h <= height; ++h)
       ASSERT_EQ(test::printed(stores_->chain->at(Ordinal(h)).value().value().hash),
                 node_.hash_at(h))

@@ -184,7 +184,7 @@ class RpcOffers : public testing::Test {
     while (taken_ <= last) {
       auto step = source_->next(30'000);
       ASSERT_TRUE(step) << step.error().message;
-      auto* forward = std::get_if<Forward>(&*step);
+      auto* forward = std::get_if<NextBlock>(&*step);
       ASSERT_TRUE(forward) << "nothing within 30 seconds";
       ASSERT_EQ(forward->raw, blocks_[taken_++]);
     }
@@ -275,18 +275,18 @@ TEST_F(RpcOffers, AReplacedTransactionIsDroppedAndItsReplacementSeen) {
       ASSERT_TRUE(publisher.subscribed({"sequence"}));
       say('A', first->id);  // the first message: everything is compared
     }
-    EXPECT_EQ(std::get<Seen>(source_->next(30'000).value()).raw, first->wire);
+    EXPECT_EQ(std::get<MempoolAdded>(source_->next(30'000).value()).raw, first->wire);
     for (int i = 0; told && i < 2; ++i) {
       // The node still has it: only a notice that was heard can tell that it goes. Twice, so that
       // nothing of the beginning is left.
-      Step step = Idle{};
-      for (int tries = 0; tries < 100 && !std::holds_alternative<Dropped>(step); ++tries) {
+      SourceEvent step = Idle{};
+      for (int tries = 0; tries < 100 && !std::holds_alternative<MempoolRemoved>(step); ++tries) {
         say('R', first->id);
         step = source_->next(200).value();
       }
-      ASSERT_TRUE(std::holds_alternative<Dropped>(step));
+      ASSERT_TRUE(std::holds_alternative<MempoolRemoved>(step));
       say('A', first->id);
-      EXPECT_EQ(std::get<Seen>(source_->next(30'000).value()).raw, first->wire);
+      EXPECT_EQ(std::get<MempoolAdded>(source_->next(30'000).value()).raw, first->wire);
     }
     const std::size_t compared = node_->asked()["getrawmempool"];
     node_->set_mempool(second);
@@ -294,8 +294,8 @@ TEST_F(RpcOffers, AReplacedTransactionIsDroppedAndItsReplacementSeen) {
       say('R', first->id);
       say('A', second->id);
     }
-    EXPECT_EQ(std::get<Dropped>(source_->next(30'000).value()).id, first->id);
-    EXPECT_EQ(std::get<Seen>(source_->next(30'000).value()).raw, second->wire);
+    EXPECT_EQ(std::get<MempoolRemoved>(source_->next(30'000).value()).id, first->id);
+    EXPECT_EQ(std::get<MempoolAdded>(source_->next(30'000).value()).raw, second->wire);
     EXPECT_EQ(node_->asked()["getrawmempool"] == compared, told);
   }
 }
@@ -306,12 +306,12 @@ TEST_F(RpcOffers, WhatLeftTheMempoolWhileTheNodeWasAwayIsDropped) {
   ASSERT_NO_FATAL_FAILURE(connect(Rest::kGood, 9));
   ASSERT_NO_FATAL_FAILURE(take_until(9));
   node_->set_mempool(first);
-  EXPECT_EQ(std::get<Seen>(source_->next(30'000).value()).raw, first->wire);
+  EXPECT_EQ(std::get<MempoolAdded>(source_->next(30'000).value()).raw, first->wire);
   node_->set_mempool(second);
   const chain::Point tip{Slot(9), node_->hash_at(9)};
   ASSERT_TRUE(source_->intersect(std::vector{tip}));  // it is met again
-  EXPECT_EQ(std::get<Dropped>(source_->next(30'000).value()).id, first->id);
-  EXPECT_EQ(std::get<Seen>(source_->next(30'000).value()).raw, second->wire);
+  EXPECT_EQ(std::get<MempoolRemoved>(source_->next(30'000).value()).id, first->id);
+  EXPECT_EQ(std::get<MempoolAdded>(source_->next(30'000).value()).raw, second->wire);
 }
 
 TEST_F(RpcOffers, TheCookieOfARestartedNodeIsRead) {

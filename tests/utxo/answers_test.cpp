@@ -132,7 +132,7 @@ TEST(UtxoAnswers, ThePositionAfterARollbackHasTheNumberOfItsBlock) {  // E9
   for (std::uint8_t i = 1; i <= 10; ++i)
     ASSERT_TRUE(chain.add({{.id = id(i), .inputs = {}, .outputs = {Bytes(57, i)}}}));
   ASSERT_TRUE(chain.back(6));
-  EXPECT_EQ(chain.state().stats().value().at.height(), 4u);
+  EXPECT_EQ(chain.state().stats().value().at.block_count(), 4u);
   EXPECT_EQ(chain.state().stats().value().number.value, 4u);
   // A boundary block shares its number with the block before, also at the edge of the window.
   options.beyond_window = BeyondWindow::kRefuse;
@@ -141,7 +141,7 @@ TEST(UtxoAnswers, ThePositionAfterARollbackHasTheNumberOfItsBlock) {  // E9
   ASSERT_TRUE(edge.add({}, 0, 0, true));
   for (std::uint8_t i = 1; i <= 2; ++i) ASSERT_TRUE(edge.add({}, 1));
   ASSERT_TRUE(edge.back(3));
-  EXPECT_EQ(edge.state().stats().value().at.height(), 4u);
+  EXPECT_EQ(edge.state().stats().value().at.block_count(), 4u);
   EXPECT_EQ(edge.state().stats().value().number.value, 4u);
 }
 
@@ -175,7 +175,7 @@ TEST(UtxoAnswers, TheAccumulatorCountsInWhatIsHeldBack) {
       for (std::uint32_t o = 0; o < 1'000; ++o)
         tx.inputs.push_back({id(static_cast<std::uint8_t>(i)), o});
     ASSERT_TRUE(chain.add({tx}, 6, 100'000));
-    const std::uint64_t height = chain.state().stats().value().at.height();
+    const std::uint64_t height = chain.state().stats().value().at.block_count();
     held = std::max(held, i + 1 - height);
   }
   // 60,000 leaves and as many nodes above them, some 100 bytes each.

@@ -56,7 +56,7 @@ class EraRun {
       EXPECT_TRUE(found != expected.end());
       if (found == expected.end()) return false;
       EXPECT_TRUE(equal(utxo.record.address, found->second.address));
-      EXPECT_EQ(utxo.record.coin.value, found->second.coin);
+      EXPECT_EQ(utxo.record.amount.value, found->second.amount);
       EXPECT_EQ(utxo.record.collateral_return, found->second.collateral_return);
       std::map<std::pair<Bytes, Bytes>, std::uint64_t> assets;
       for (const chain::Asset& asset : utxo.record.assets)
@@ -70,7 +70,7 @@ class EraRun {
     const auto verified = verify(*db_, network_, nullptr);
     ASSERT_TRUE(verified) << verified.error().message;
   }
-  std::uint64_t height() const { return model_.height(); }
+  std::uint64_t block_count() const { return model_.height(); }
   std::uint64_t missing() const { return store_->state().stats().value().missing_inputs; }
   std::uint64_t model_missing() const { return model_.now().missing; }
 
@@ -84,7 +84,7 @@ class EraRun {
 
 class UtxoEras : public testing::TestWithParam<StoreType> {};
 INSTANTIATE_TEST_SUITE_P(Stores, UtxoEras, testing::Values(StoreType::kClassic, StoreType::kMmr),
-                         [](const auto& each) { return std::string(to_string(each.param)); });
+                         testing::PrintToStringParamName());
 
 TEST_P(UtxoEras, EverySingleCardanoBlock) {
   COFFER_REQUIRE_DATA_OR_SKIP(index, "oracle/cardano/INDEX.json");
@@ -120,7 +120,7 @@ TEST_P(UtxoEras, TwoChunksOfPreprod) {
     ASSERT_NO_FATAL_FAILURE(run.compare());
     EXPECT_EQ(run.missing(), run.model_missing());
     for (const std::uint64_t back : {1u, 17u, 300u}) {
-      ASSERT_NO_FATAL_FAILURE(run.rollback(run.height() - back));
+      ASSERT_NO_FATAL_FAILURE(run.rollback(run.block_count() - back));
       ASSERT_NO_FATAL_FAILURE(run.compare());
     }
   }

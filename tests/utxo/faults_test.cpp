@@ -47,7 +47,7 @@ class UtxoFaults : public testing::Test {
     auto db = TRY(open(path));
     auto store = TRY(Store::open(*db, network_, options_, {}));
     const Digest found = TRY(digest(store->state(), network_.family));
-    const std::uint64_t height = store->position().height();
+    const std::uint64_t height = store->position().block_count();
     EXPECT_LT(height, digests_.size());
     EXPECT_EQ(found, digests_.at(height)) << "a wrong answer at height " << height;
     for (const Bytes& address : model_.addresses()) {

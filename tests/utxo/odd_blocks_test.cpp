@@ -35,7 +35,7 @@ struct State {
   }
   void add(const CardanoBlock& block) {
     auto decoded = std::make_shared<chain::Block>(chain::decode(network, block.raw).value());
-    const Ordinal ordinal(store->position().height());
+    const Ordinal ordinal(store->position().block_count());
     ASSERT_TRUE(store->on_block({ordinal, decoded, false, 0}));
     ASSERT_TRUE(store->flush());
   }
@@ -145,9 +145,7 @@ TEST_P(OddBlocks, NestingIsBoundedByTheBlockAlone) {  // E12
 
 INSTANTIATE_TEST_SUITE_P(Stores, OddBlocks,
                          testing::Values(utxo::StoreType::kClassic, utxo::StoreType::kMmr),
-                         [](const auto& param) {
-                           return std::string(utxo::to_string(param.param));
-                         });
+                         testing::PrintToStringParamName());
 
 TEST(OddBlocksScripts, AReferenceScriptThatCannotBeReadIsRefused) {
   // Not [language, script]: cut short, no array, three items, bytes behind it, a language beyond a

@@ -21,7 +21,7 @@
 namespace coffer::utxo {
 
 void PrintTo(const Digest& d, std::ostream* out) {
-  *out << fmt::format("{} outputs, {}, acc {}", d.count, d.coin, d.acc.hex());
+  *out << fmt::format("{} outputs, {}, acc {}", d.count, d.amount, d.acc.hex());
 }
 
 namespace {
@@ -33,10 +33,11 @@ struct Mode {
   const char* name;
   StoreType store;
   bool self_contained;
+  friend std::ostream& operator<<(std::ostream& out, const Mode& mode) { return out << mode.name; }
 };
 
-Digest parse_digest(std::uint64_t count, std::uint64_t coin, std::string_view acc) {
-  return {count, coin, Hash256::from_view(from_hex(acc).value()).value()};
+Digest parse_digest(std::uint64_t count, std::uint64_t amount, std::string_view acc) {
+  return {count, amount, Hash256::from_view(from_hex(acc).value()).value()};
 }
 
 // A chain in memory, and what its UTXO set is after each block.
@@ -75,7 +76,7 @@ class Replay {
   }
 
   void apply(std::uint64_t behind) {
-    const std::uint64_t ordinal = store_->position().height();
+    const std::uint64_t ordinal = store_->position().block_count();
     const auto block = chain_.block(ordinal);
     const bus::BlockApplied event{Ordinal(ordinal), block, behind > 0, behind};
     const auto done = store_->on_block(event);
@@ -100,13 +101,13 @@ class Replay {
     }
   }
   void rollback(std::uint64_t blocks) {
-    const std::uint64_t height = store_->position().height() - blocks;
+    const std::uint64_t height = store_->position().block_count() - blocks;
     const bus::Position to = height == 0 ? bus::Position::origin() : points_.at(height - 1);
     const auto done = store_->on_rollback({to});
     ASSERT_TRUE(done) << height << ": " << done.error().message;
   }
   Digest scan() const { return digest(store_->state(), chain_.network.family).value(); }
-  std::uint64_t height() const { return store_->position().height(); }
+  std::uint64_t block_count() const { return store_->position().block_count(); }
   Store& store() { return *store_; }
   kv::Database& db() { return *db_; }
 
@@ -144,7 +145,7 @@ void replay(const OracleChain& chain, const Options& options, std::uint64_t roll
     ASSERT_NO_FATAL_FAILURE(replay.rollback(depth));
     ASSERT_EQ(replay.scan(), chain.at(height - 1 - depth))
         << "rolled back " << depth << " from height " << height;
-    while (replay.height() < height) ASSERT_NO_FATAL_FAILURE(replay.apply(0));
+    while (replay.block_count() < height) ASSERT_NO_FATAL_FAILURE(replay.apply(0));
     ASSERT_EQ(replay.scan(), running) << "forward again to height " << height;
   }
   // The whole window at the end, and one more, which is refused without a trace.
@@ -160,12 +161,12 @@ void replay(const OracleChain& chain, const Options& options, std::uint64_t roll
 // The same chain as a first sync sees it: far below the tip, many blocks a commit.
 void replay_bulk(const OracleChain& chain, const Options& options, std::size_t reopen_every) {
   Replay replay(chain, options);
-  while (replay.height() < chain.raws.size()) {
-    const std::uint64_t behind = chain.raws.size() - 1 - replay.height();
+  while (replay.block_count() < chain.raws.size()) {
+    const std::uint64_t behind = chain.raws.size() - 1 - replay.block_count();
     ASSERT_NO_FATAL_FAILURE(replay.apply(behind));
-    if (replay.height() % reopen_every == 0) {
+    if (replay.block_count() % reopen_every == 0) {
       ASSERT_TRUE(replay.store().flush());
-      ASSERT_EQ(replay.scan(), chain.at(replay.height() - 1)) << replay.height();
+      ASSERT_EQ(replay.scan(), chain.at(replay.block_count() - 1)) << replay.block_count();
       replay.open();
     }
   }
@@ -193,7 +194,7 @@ constexpr Mode kModes[] = {{"ClassicCompact", StoreType::kClassic, false},
 
 class UtxoOracle : public testing::TestWithParam<Mode> {};
 INSTANTIATE_TEST_SUITE_P(Stores, UtxoOracle, testing::ValuesIn(kModes),
-                         [](const auto& each) { return std::string(each.param.name); });
+                         testing::PrintToStringParamName());
 
 struct Preview {
   OracleChain chain;
@@ -207,7 +208,7 @@ Preview load_preview(const fs::path& archive) {
   chain.network = chain::find_network("cardano", "preview").value();
   chain.genesis = chain::load_genesis_utxos(data / "cardano/preview/genesis").value();
   TempDir dir;
-  EXPECT_EQ(::system(("tar -xJf '" + archive.string() + "' -C " + dir.path().string()).c_str()), 0);
+  EXPECT_TRUE(test::extract(archive, dir.path()));
   std::vector<fs::path> chunks;
   for (const auto& entry : fs::recursive_directory_iterator(dir.path()))
     if (entry.path().extension() == ".chunk") chunks.push_back(entry.path());

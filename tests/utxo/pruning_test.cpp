@@ -73,7 +73,7 @@ TEST(UtxoPruning, RollbackIntoAHalfPrunedBlockIsRefused) {  // U2
   const auto refused = chain.back(6);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kBeyondWindow);
-  EXPECT_EQ(chain.store().position().height(), 11u);
+  EXPECT_EQ(chain.store().position().block_count(), 11u);
   EXPECT_EQ(chain.digest(), before);
   EXPECT_TRUE(chain.back(5));
   chain.expect_sound();
@@ -119,11 +119,11 @@ TEST(UtxoPruning, RedeemOutputsSpentInTheSameCommitAreNotTakenAgain) {  // U6
           .id = id(1), .inputs = {genesis[0].outpoint}, .outputs = {Bytes(57, 2)}};
       ASSERT_TRUE(chain.add({spender}, 1, behind));
       ASSERT_TRUE(chain.add({}, 3, behind));  // Allegra
-      ASSERT_EQ(chain.state().stats().value().at.height(), 0u) << "both are held back";
+      ASSERT_EQ(chain.state().stats().value().at.block_count(), 0u) << "both are held back";
       ASSERT_TRUE(chain.store().flush());
       EXPECT_EQ(chain.digest().count, 1u);
       EXPECT_EQ(chain.state().stats().value().unspent, 1u);
-      EXPECT_TRUE(chain.state().stats().value().coin == U128{1000});
+      EXPECT_TRUE(chain.state().stats().value().amount == U128{1000});
       chain.expect_sound();
       if (behind > 5) continue;
       const auto found = chain.state().get(genesis[0].outpoint).value();

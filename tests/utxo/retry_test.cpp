@@ -85,10 +85,10 @@ TEST(UtxoRetry, HeldBackBlocksAreNotPassedOver) {
     const auto failed = chain.add({{.id = id(3), .inputs = {{id(1), 0}}, .outputs = {}}}, 6, 4);
     ASSERT_FALSE(failed);
     // Either nothing is lost and it may be tried again, or it says where it really stands.
-    EXPECT_TRUE(chain.store().position().height() == 2 || !failed.error().retryable);
+    EXPECT_TRUE(chain.store().position().block_count() == 2 || !failed.error().retryable);
   }
   ASSERT_TRUE(chain.store().flush());
-  EXPECT_EQ(chain.store().position().height(), chain.state().stats().value().at.height());
+  EXPECT_EQ(chain.store().position().block_count(), chain.state().stats().value().at.block_count());
   EXPECT_TRUE(chain.unspent({id(1), 0})) << "nobody spent it";
   chain.expect_sound();
 }
@@ -102,14 +102,14 @@ TEST(UtxoRetry, PruningThatCannotReadDoesNotApplyABlockTwice) {
     for (std::uint8_t i = 1; i <= 4; ++i)
       ASSERT_TRUE(chain.add({{.id = id(i), .inputs = {}, .outputs = {address(i)}}}));
     ASSERT_TRUE(chain.db().flush());
-    const std::uint64_t height = chain.store().position().height();
+    const std::uint64_t height = chain.store().position().block_count();
     Result<> done;
     {
       const BrokenTables broken;
       done = chain.add({{.id = id(9), .inputs = {}, .outputs = {address(9)}}});
     }
     if (!done && done.error().retryable) {
-      EXPECT_EQ(chain.store().position().height(), height)
+      EXPECT_EQ(chain.store().position().block_count(), height)
           << "the block is in, and the bus is told to deliver it again: " << done.error().message;
     }
     ASSERT_TRUE(chain.add({{.id = id(10), .inputs = {{id(9), 0}}, .outputs = {address(9)}}}));
@@ -134,7 +134,7 @@ TEST(UtxoRetry, ARollbackThatCouldNotReadIsDoneWholeTheNextTime) {
       const auto failed = chain.back(2);
       ASSERT_FALSE(failed);
       EXPECT_TRUE(failed.error().retryable);
-      EXPECT_EQ(chain.store().position().height(), 4u);
+      EXPECT_EQ(chain.store().position().block_count(), 4u);
     }
     const auto again = chain.back(2);
     ASSERT_TRUE(again) << again.error().message;

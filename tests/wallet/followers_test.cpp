@@ -102,7 +102,7 @@ TEST_P(Followers, AlsoWhenItHadNothingToRollBackItself) {
   // The other one stood on the old branch and begins again where the database stands.
   EXPECT_EQ(code(other_->on_block({Ordinal(3), make_block(network(), {}, 3, {}, 77), false, 0})),
             Code::kUnavailable);
-  ok(other_->look_again());
+  ok(other_->probe());
   EXPECT_EQ(other_->position(), position_after(3));
   tell_other(append_block({rival_}));
   EXPECT_EQ(status(paid_), "failed: double_spent");
@@ -113,7 +113,7 @@ TEST_P(Followers, AfterAWaitTheDatabaseSaysWhereItStands) {
   ok(other_->on_rollback({position_after(1)}));
   EXPECT_EQ(code(try_deliver(append_block({incoming(7)}))), Code::kUnavailable);
   EXPECT_EQ(feed().position(), position_after(3));
-  ok(feed().look_again());
+  ok(feed().probe());
   EXPECT_EQ(feed().position(), position_after(1));
   for (std::size_t height = 1; height < chain_.size(); ++height) deliver(chain_[height]);
   EXPECT_EQ(balance().confirmed, 107u);
@@ -124,7 +124,7 @@ TEST_P(Followers, WhatIsHeldOnAnotherBranchIsDropped) {
   EXPECT_EQ(balance().confirmed, 100u);
   ok(other_->on_rollback({position_after(2)}));
   EXPECT_EQ(code(feed().flush()), Code::kUnavailable);
-  ok(feed().look_again());
+  ok(feed().probe());
   EXPECT_EQ(feed().position(), position_after(2));
   chain_.resize(2);
   deliver(append_block({incoming(5)}));
@@ -133,7 +133,7 @@ TEST_P(Followers, WhatIsHeldOnAnotherBranchIsDropped) {
 
 TEST_P(Followers, WhatIsHeldAndStillFollowsIsKept) {
   deliver(append_block({incoming(7)}), 1);  // held back
-  ok(feed().look_again());
+  ok(feed().probe());
   EXPECT_EQ(feed().position(), position_after(4));
   EXPECT_EQ(balance().confirmed, 107u);
 }
@@ -148,7 +148,7 @@ TEST_P(Followers, NobodyUndoesTheBlocksOfAnotherBranch) {
   const auto other_branch = std::exchange(chain_, first_branch);
   EXPECT_EQ(code(try_roll_back(1)), Code::kUnavailable);
   EXPECT_EQ(balance().confirmed, 3u);
-  ok(feed().look_again());
+  ok(feed().probe());
   chain_ = other_branch;
   EXPECT_EQ(feed().position(), position_after(4));
 }

@@ -188,8 +188,8 @@ Result<std::vector<Bytes>> in_chain_order(const Bench& bench) {
   feed::FileSource source(bench.file, bench.network);
   std::vector<Bytes> blocks;
   for (;;) {
-    feed::Step step = TRY(source.next(0));
-    auto* forward = std::get_if<feed::Forward>(&step);
+    feed::SourceEvent step = TRY(source.next(0));
+    auto* forward = std::get_if<feed::NextBlock>(&step);
     if (forward == nullptr) return blocks;
     blocks.push_back(std::move(forward->raw));
   }

@@ -52,7 +52,7 @@ struct Payments {
     for (std::uint32_t i = 0; i < count; ++i) {
       chain::Output output;
       output.address = script;
-      output.coin = Amount(546 + i);
+      output.amount = Amount(546 + i);
       block->outputs.push_back(output);
     }
     block->txs.push_back(tx);
@@ -66,7 +66,7 @@ Result<double> requests_per_second(const std::string& url, const std::string& ta
   const Stopwatch watch;
   for (int i = 0; i < kClients; ++i)
     clients.emplace_back([&] {
-      auto connection = http::Connection::to(url);
+      auto connection = http::ClientConnection::to(url);
       while (connection && !stop) {
         const auto answer = connection->get(target);
         ++(answer && answer->status == 200 ? answered : failed);

@@ -17,7 +17,7 @@ std::string stats_json(const UtxoReader& reader, const utxo::Stats& stats) {
   json::Writer out;
   out.begin_object().field("store", utxo::to_string(stats.store));
   out.field("unspent", stats.unspent);
-  out.field(amount_field(reader.network.family), decimal(stats.coin));
+  out.field(amount_field(reader.network.family), decimal(stats.amount));
   out.field("mmr_leaves", stats.leaves).field("rollback_blocks", stats.rollback_blocks);
   out.field("deltas", stats.deltas);
   out.field("index_address_hash", reader.state->indexes_addresses());
@@ -37,7 +37,7 @@ Result<> run_utxo_get(const Context& context, const std::string& text) {
   if (!found)
     return fail(Code::kNotFound,
                 "no output {}: it never was, or was spent longer ago than utxo.pruneDepth",
-                outpoint_text(reader.network.family, outpoint));
+                chain::display(reader.network.family, outpoint));
   if (context.json)
     cli::print_line(utxo_json(reader.network, *found));
   else
@@ -72,7 +72,7 @@ Result<> run_utxo_balance(const Context& context, const std::string& text) {
   utxo::Balance balance = TRY(reader.state->balance(address));
   while (!balance.cursor.empty()) {
     const utxo::Balance more = TRY(reader.state->balance(address, balance.cursor));
-    balance.coin += more.coin;
+    balance.amount += more.amount;
     for (const auto& [asset, quantity] : more.assets) balance.assets[asset] += quantity;
     balance.utxos += more.utxos;
     balance.cursor = more.cursor;
@@ -115,14 +115,14 @@ Result<> run_utxo_digest(const Context& context) {
   const utxo::Stats stats = TRY(reader.state->stats());
   if (context.json) {
     json::Writer out;
-    out.begin_object().field("count", digest.count).field("value", decimal(digest.coin));
+    out.begin_object().field("count", digest.count).field("value", decimal(digest.amount));
     out.field("acc", digest.acc.hex());
     write_state_at(out, reader.network.family, stats.at, stats.number);
     out.end_object();
     cli::print_line(out.take());
   } else {
     cli::print(fmt::format("count  {}\nvalue  {} {}\nacc    {}\n", digest.count,
-                           decimal(digest.coin), coin_unit(reader.network.family),
+                           decimal(digest.amount), coin_unit(reader.network.family),
                            digest.acc.hex()));
   }
   return cli::finish_output();

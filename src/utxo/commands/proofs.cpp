@@ -46,7 +46,7 @@ Result<> run_utxo_check_proof(const Context& context, const CheckProofArguments&
   const Hash256 root = TRY(parse_root(arguments.root));
   const Bytes text = TRY(read_file_or_pipe(arguments.file, kMaxProofBytes));
   const ReadProof read = TRY_IN(arguments.file, parse_proof(as_text(text)));
-  const std::string output = outpoint_text(read.family, read.outpoint);
+  const std::string output = chain::display(read.family, read.outpoint);
   if (!arguments.outpoint.empty()) {
     chain::Network family_only;
     family_only.family = read.family;
@@ -56,7 +56,7 @@ Result<> run_utxo_check_proof(const Context& context, const CheckProofArguments&
   }
   TRY_IN(arguments.file, check_proof(read.proof, root));
   const utxo::UtxoRecord record = TRY_IN(arguments.file, record_of(read));
-  const std::string coin = std::to_string(record.coin.value);
+  const std::string coin = std::to_string(record.amount.value);
   const std::string block_hash =
       chain::display(read.family, Hash256::from(read.proof.block_hash.data()));
   if (context.json) {

@@ -46,7 +46,7 @@ Result<chainstate::HeaderInfo> rollback_target(const chainstate::ChainState& cha
   const auto target = TRY(chain.last_with_number(BlockNumber(number)));
   if (!target || target->number.value != number)
     return fail(Code::kNotFound, "no block {} on this chain", number);
-  if (target->position().height() > from.height())
+  if (target->position().block_count() > from.block_count())
     return fail(Code::kConflict, "block {} lies ahead of the UTXO state; nothing to undo", number);
   return *target;
 }
@@ -148,7 +148,7 @@ Result<> run_utxo_rollback(const Context& context, std::uint64_t block) {
   const bus::Position from = store->position();
   const auto target = TRY(rollback_target(*stored.chain, from, block));
   TRY(store->rollback_to(target.position()));
-  const std::uint64_t undone = from.height() - target.position().height();
+  const std::uint64_t undone = from.block_count() - target.position().block_count();
   const std::uint64_t unspent = TRY(store->state().stats()).unspent;
   if (context.json) {
     json::Writer out;

@@ -30,16 +30,12 @@ std::string place_text(chain::Family family, BlockNumber number, Slot slot) {
 
 }  // namespace
 
-std::string outpoint_text(chain::Family family, const chain::Outpoint& outpoint) {
-  return fmt::format("{}#{}", chain::display(family, outpoint.tx), outpoint.index);
-}
-
-std::string render_utxo(const chain::Network& network, const utxo::Found& found) {
+std::string render_utxo(const chain::Network& network, const utxo::UtxoLookup& found) {
   const chain::Family family = network.family;
   const utxo::UtxoRecord& record = found.utxo.record;
-  std::string out = field_line("output", outpoint_text(family, found.utxo.outpoint));
+  std::string out = field_line("output", chain::display(family, found.utxo.outpoint));
   out += field_line("owner", owner_text(network, record.address));
-  out += field_line("value", fmt::format("{} {}", record.coin.value, coin_unit(family)));
+  out += field_line("value", fmt::format("{} {}", record.amount.value, coin_unit(family)));
   for (const chain::Asset& asset : record.assets)
     out += field_line(
         "", asset_text({asset.policy, Hash224::kSize}, asset.name, std::to_string(asset.quantity)));
@@ -64,8 +60,8 @@ std::string render_page(const chain::Network& network, const utxo::Page& page) {
                     {"assets", cli::Align::kRight},
                     {"block", cli::Align::kRight}});
   for (const utxo::Utxo& utxo : page.utxos)
-    table.add_row({outpoint_text(network.family, utxo.outpoint),
-                   cli::with_thousands(utxo.record.coin.value),
+    table.add_row({chain::display(network.family, utxo.outpoint),
+                   cli::with_thousands(utxo.record.amount.value),
                    utxo.record.assets.empty() ? "" : std::to_string(utxo.record.assets.size()),
                    cli::with_thousands(utxo.record.number.value)});
   std::string out = page.utxos.empty() ? "no unspent outputs\n" : table.render();
@@ -77,7 +73,7 @@ std::string render_balance(const chain::Network& network, ByteView address,
                            const utxo::Balance& balance) {
   std::string out = field_line("address", owner_text(network, address));
   out +=
-      field_line("balance", fmt::format("{} {}", decimal(balance.coin), coin_unit(network.family)));
+      field_line("balance", fmt::format("{} {}", decimal(balance.amount), coin_unit(network.family)));
   for (const auto& [asset, quantity] : balance.assets)
     out += field_line("", asset_text(asset.first.view(), asset.second, decimal(quantity)));
   out += field_line("outputs", cli::with_thousands(balance.utxos));
@@ -88,7 +84,7 @@ std::string render_utxo_stats(const chain::Network& network, const utxo::Stats& 
   std::string out = field_line("block", block_text(network.family, stats.at, stats.number));
   out += field_line("store", std::string(utxo::to_string(stats.store)));
   out += field_line("unspent", cli::with_thousands(stats.unspent));
-  out += field_line("value", fmt::format("{} {}", decimal(stats.coin), coin_unit(network.family)));
+  out += field_line("value", fmt::format("{} {}", decimal(stats.amount), coin_unit(network.family)));
   if (stats.store == utxo::StoreType::kMmr)
     out += field_line("leaves", cli::with_thousands(stats.leaves));
   return out + field_line("can undo",

@@ -9,13 +9,10 @@
 namespace coffer::utxo {
 
 // All are thread-safe; every line ends with a newline.
-std::string render_utxo(const chain::Network& network, const utxo::Found& found);
+std::string render_utxo(const chain::Network& network, const utxo::UtxoLookup& found);
 std::string render_page(const chain::Network& network, const utxo::Page& page);
 std::string render_balance(const chain::Network& network, ByteView address,
                            const utxo::Balance& balance);
 std::string render_utxo_stats(const chain::Network& network, const utxo::Stats& stats);
-
-// "TX#INDEX", as its chain prints the hash.
-std::string outpoint_text(chain::Family family, const chain::Outpoint& outpoint);
 
 }  // namespace coffer::utxo

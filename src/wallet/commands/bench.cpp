@@ -294,7 +294,7 @@ class Case {
 
   Result<> rollback(std::uint64_t blocks) {
     const auto feed = TRY(wallet::Feed::open(*store_));
-    const std::uint64_t height = feed->position().height() - blocks;
+    const std::uint64_t height = feed->position().block_count() - blocks;
     // The least that it takes: the rows alone, without triggers' care for coinbases and balances.
     auto bare_timed = timed(1, [&](int) -> Result<> {
       auto connection = TRY(database_->acquire(sql::Access::kWrite));

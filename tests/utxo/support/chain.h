@@ -50,7 +50,7 @@ class Chain {
     auto block = std::make_shared<chain::Block>();
     auto bytes = std::make_shared<std::vector<Bytes>>();
     bytes->reserve(10'000);
-    const std::uint64_t height = store_->position().height();
+    const std::uint64_t height = store_->position().block_count();
     block->family = network_.family;
     block->era = era;
     block->hash = id(static_cast<std::uint8_t>(100 + height));
@@ -73,7 +73,7 @@ class Chain {
     const auto output = [&](const Bytes& address, const std::optional<Hash224>& policy) {
       chain::Output made;
       made.address = keep(address);
-      made.coin = Amount(1000);
+      made.amount = Amount(1000);
       if (policy) {
         made.assets = {static_cast<std::uint32_t>(block->assets.size()), 1};
         block->assets.push_back({keep(policy->view()).data(), {}, 1});
@@ -103,9 +103,10 @@ class Chain {
     return store_->on_block(event);
   }
   Result<> back(std::uint64_t blocks) {
-    if (blocks > store_->position().height())
-      return fail(Code::kInvalidInput, "there are only {} blocks", store_->position().height());
-    const std::uint64_t height = store_->position().height() - blocks;
+    if (blocks > store_->position().block_count())
+      return fail(Code::kInvalidInput, "there are only {} blocks",
+                  store_->position().block_count());
+    const std::uint64_t height = store_->position().block_count() - blocks;
     return store_->on_rollback({height == 0 ? bus::Position::origin() : positions_[height - 1]});
   }
   Hash256 block_hash(std::uint64_t ordinal) const { return positions_.at(ordinal).point.hash; }

@@ -1,4 +1,4 @@
-#include "feed/zmq_news.h"
+#include "feed/zmq_subscriber.h"
 
 #include <zmq.h>
 
@@ -63,7 +63,7 @@ std::optional<ZmqNotice> parse_zmq_message(std::string_view topic, ByteView body
 }
 
 // Touched by start() before the thread begins, and by the thread alone after.
-struct ZmqNews::Sockets {
+struct ZmqSubscriber::Sockets {
   struct Stream {
     void* data = nullptr;
     void* monitor = nullptr;
@@ -104,31 +104,33 @@ struct ZmqNews::Sockets {
   }
 };
 
-ZmqNews::ZmqNews(std::vector<ZmqTopic> topics, std::function<void()> wake, std::size_t max_queued)
+ZmqSubscriber::ZmqSubscriber(std::vector<ZmqTopic> topics, std::function<void()> wake,
+                             std::size_t max_queued)
     : topics_(std::move(topics)),
       wake_(std::move(wake)),
       max_queued_(max_queued),
       sockets_(std::make_unique<Sockets>()) {}
 
-Result<std::unique_ptr<ZmqNews>> ZmqNews::start(std::vector<ZmqTopic> topics,
-                                                std::function<void()> wake,
-                                                std::size_t max_queued) {
-  std::unique_ptr<ZmqNews> news(new ZmqNews(std::move(topics), std::move(wake), max_queued));
-  for (std::size_t i = 0; i < news->topics_.size(); ++i)
-    if (!news->sockets_->open(news->topics_[i], i))
-      return fail(Code::kUnavailable, "cannot listen to {}: {}", news->topics_[i].address,
+Result<std::unique_ptr<ZmqSubscriber>> ZmqSubscriber::start(std::vector<ZmqTopic> topics,
+                                                            std::function<void()> wake,
+                                                            std::size_t max_queued) {
+  std::unique_ptr<ZmqSubscriber> subscriber(
+      new ZmqSubscriber(std::move(topics), std::move(wake), max_queued));
+  for (std::size_t i = 0; i < subscriber->topics_.size(); ++i)
+    if (!subscriber->sockets_->open(subscriber->topics_[i], i))
+      return fail(Code::kUnavailable, "cannot listen to {}: {}", subscriber->topics_[i].address,
                   ::zmq_strerror(::zmq_errno()));
-  news->thread_ = std::thread([raw = news.get()] { raw->run(); });
-  return news;
+  subscriber->thread_ = std::thread([raw = subscriber.get()] { raw->run(); });
+  return subscriber;
 }
 
-ZmqNews::~ZmqNews() {
+ZmqSubscriber::~ZmqSubscriber() {
   // Ends the wait of the thread with ETERM; the sockets are closed after it, by their owner.
   if (sockets_->context != nullptr) ::zmq_ctx_shutdown(sockets_->context);
   if (thread_.joinable()) thread_.join();
 }
 
-void ZmqNews::run() {
+void ZmqSubscriber::run() {
   std::vector<zmq_pollitem_t> items;
   for (const Sockets::Stream& stream : sockets_->streams) {
     items.push_back({stream.data, 0, ZMQ_POLLIN, 0});
@@ -140,14 +142,14 @@ void ZmqNews::run() {
       return;
     }
     for (std::size_t i = 0; i < sockets_->streams.size(); ++i) {
-      if (items[2 * i + 1].revents != 0) hear_monitor(i);
-      if (items[2 * i].revents != 0) hear(i);
+      if (items[2 * i + 1].revents != 0) receive_monitor_event(i);
+      if (items[2 * i].revents != 0) receive_message(i);
     }
     if (pending()) wake_();
   }
 }
 
-void ZmqNews::hear_monitor(std::size_t stream) {
+void ZmqSubscriber::receive_monitor_event(std::size_t stream) {
   while (auto event = receive(sockets_->streams[stream].monitor)) {
     // Whether it came or went: what was published in between is not known.
     sockets_->streams[stream].counter.reset();
@@ -156,7 +158,7 @@ void ZmqNews::hear_monitor(std::size_t stream) {
   }
 }
 
-void ZmqNews::hear(std::size_t stream) {
+void ZmqSubscriber::receive_message(std::size_t stream) {
   std::optional<std::uint32_t>& last = sockets_->streams[stream].counter;
   for (std::size_t i = 0; i < kMaxMessagesAtOnce; ++i) {
     const auto message = receive(sockets_->streams[stream].data);
@@ -179,7 +181,7 @@ void ZmqNews::hear(std::size_t stream) {
   }
 }
 
-void ZmqNews::push(const ZmqNotice& notice) {
+void ZmqSubscriber::push(const ZmqNotice& notice) {
   std::lock_guard lock(mutex_);
   const bool lost = notice.kind == ZmqNotice::Kind::kLost || queue_.size() >= max_queued_;
   // Whoever takes a kLost asks for everything: what is queued before it adds nothing.
@@ -187,7 +189,7 @@ void ZmqNews::push(const ZmqNotice& notice) {
   queue_.push_back(lost ? ZmqNotice{} : notice);
 }
 
-std::optional<ZmqNotice> ZmqNews::take() {
+std::optional<ZmqNotice> ZmqSubscriber::take() {
   std::lock_guard lock(mutex_);
   if (queue_.empty()) return std::nullopt;
   const ZmqNotice notice = queue_.front();
@@ -195,7 +197,7 @@ std::optional<ZmqNotice> ZmqNews::take() {
   return notice;
 }
 
-bool ZmqNews::pending() const {
+bool ZmqSubscriber::pending() const {
   std::lock_guard lock(mutex_);
   return !queue_.empty();
 }

@@ -1,4 +1,4 @@
-#include "feed/zmq_news.h"
+#include "feed/zmq_subscriber.h"
 
 #include <condition_variable>
 
@@ -36,24 +36,24 @@ TEST(ZmqMessage, IsReadAsTheNodeDocumentsIt) {
   EXPECT_EQ(parsed("hashtx", block), std::nullopt);
 }
 
-class News : public testing::Test {
+class ZmqSubscriberTest : public testing::Test {
  protected:
   void start(std::size_t max_queued = 100) {
-    news_ = ZmqNews::start(
-                {{"sequence", publisher_->address()}},
-                [this] {
-                  std::lock_guard lock(mutex_);
-                  woken_.notify_all();
-                },
-                max_queued)
-                .value();
+    subscriber_ = ZmqSubscriber::start(
+                      {{"sequence", publisher_->address()}},
+                      [this] {
+                        std::lock_guard lock(mutex_);
+                        woken_.notify_all();
+                      },
+                      max_queued)
+                      .value();
     ASSERT_TRUE(publisher_->subscribed({"sequence"}));
   }
   // The next notice, waited for.
   std::optional<ZmqNotice> next() {
     std::unique_lock lock(mutex_);
-    woken_.wait_for(lock, std::chrono::seconds(10), [&] { return news_->pending(); });
-    return news_->take();
+    woken_.wait_for(lock, std::chrono::seconds(10), [&] { return subscriber_->pending(); });
+    return subscriber_->take();
   }
   // Takes kLosts, at least one, and then this one.
   bool lost_until(const ZmqNotice& last) {
@@ -72,15 +72,15 @@ class News : public testing::Test {
   std::mutex mutex_;
   std::condition_variable woken_;
   std::unique_ptr<ZmqPublisher> publisher_ = std::make_unique<ZmqPublisher>();
-  std::unique_ptr<ZmqNews> news_;
+  std::unique_ptr<ZmqSubscriber> subscriber_;
 };
 
-TEST_F(News, ComeInOrderAndAGapOrADamagedMessageIsALoss) {
+TEST_F(ZmqSubscriberTest, ComeInOrderAndAGapOrADamagedMessageIsALoss) {
   ASSERT_NO_FATAL_FAILURE(start());
   publish('C', 1, 4'294'967'294);  // the first: what came before it is unknown
   publish('A', 2, 4'294'967'295);
   ASSERT_TRUE(lost_until({Kind::kAdded, numbered(2)}));
-  EXPECT_TRUE(news_->sequence_live());
+  EXPECT_TRUE(subscriber_->sequence_live());
   publish('R', 2, 0);  // the counter goes round
   EXPECT_EQ(next(), (ZmqNotice{Kind::kRemoved, numbered(2)}));
   publish('D', 3, 2);
@@ -110,7 +110,7 @@ TEST_F(News, ComeInOrderAndAGapOrADamagedMessageIsALoss) {
   }
 }
 
-TEST_F(News, AreBounded) {
+TEST_F(ZmqSubscriberTest, AreBounded) {
   ASSERT_NO_FATAL_FAILURE(start(3));
   publish('C', 1, 0);
   for (std::uint8_t i = 1; i <= 40; ++i) publish('A', i, i);
@@ -124,10 +124,10 @@ TEST_F(News, AreBounded) {
   // A part beyond any bound: that publisher is left for good.
   publisher_->send({{'s', 'e', 'q', 'u', 'e', 'n', 'c', 'e'}, Bytes(1u << 20, 7), {0, 0, 0, 0}});
   EXPECT_EQ(next(), ZmqNotice{});
-  EXPECT_FALSE(news_->sequence_live());
+  EXPECT_FALSE(subscriber_->sequence_live());
 }
 
-TEST_F(News, OfARestartedNodeAreALossFirst) {
+TEST_F(ZmqSubscriberTest, OfARestartedNodeAreALossFirst) {
   ASSERT_NO_FATAL_FAILURE(start());
   publish('C', 1, 0);
   publish('A', 2, 1);
@@ -135,17 +135,17 @@ TEST_F(News, OfARestartedNodeAreALossFirst) {
   const std::string address = publisher_->address();
   publisher_.reset();
   EXPECT_EQ(next(), ZmqNotice{});
-  EXPECT_FALSE(news_->sequence_live());
+  EXPECT_FALSE(subscriber_->sequence_live());
   publisher_ = std::make_unique<ZmqPublisher>(address);
   ASSERT_TRUE(publisher_->subscribed({"sequence"}));
   publish('A', 3, 2);  // follows by chance
   publish('A', 4, 3);
   EXPECT_TRUE(lost_until({Kind::kAdded, numbered(4)}));
-  EXPECT_TRUE(news_->sequence_live());
+  EXPECT_TRUE(subscriber_->sequence_live());
 }
 
 TEST(NewsAddress, ThatMakesNoSenseIsRefused) {
-  const auto none = ZmqNews::start({{"sequence", "nonsense"}}, [] {});
+  const auto none = ZmqSubscriber::start({{"sequence", "nonsense"}}, [] {});
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, Code::kUnavailable);
 }

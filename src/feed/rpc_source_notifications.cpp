@@ -1,11 +1,11 @@
-// The part of RpcSource that hears what a node offers and publishes.
+// The part of RpcSource that asks what a node offers and takes its notifications.
 #include "base/log.h"
 #include "chain/decode.h"
 #include "feed/rpc_source.h"
 
 namespace coffer::feed {
 
-Result<> RpcSource::learn_offers() {
+Result<> RpcSource::probe_capabilities() {
   std::vector<ZmqTopic> topics;
   if (!endpoint_.zmq.empty()) {
     // Which of them the node publishes there, only its messages will tell.
@@ -25,19 +25,16 @@ Result<> RpcSource::learn_offers() {
 }
 
 void RpcSource::listen(std::vector<ZmqTopic> topics) {
-  news_.reset();  // also where nothing changed: a publisher that was left gets another chance
-  news_topics_.clear();
+  subscriber_.reset();  // also where nothing changed: a publisher that was left gets another chance
+  subscribed_topics_.clear();
   if (topics.empty()) return;
   std::string subscribed;
   for (const ZmqTopic& topic : topics) subscribed += (subscribed.empty() ? "" : ", ") + topic.topic;
   subscribed += " at " + topics.front().address;
-  auto started = ZmqNews::start(std::move(topics), [this] {
-    std::lock_guard lock(mutex_);
-    wake_.notify_all();
-  });
+  auto started = ZmqSubscriber::start(std::move(topics), [this] { wake(); });
   if (started) {
-    news_ = std::move(*started);
-    news_topics_ = std::move(subscribed);
+    subscriber_ = std::move(*started);
+    subscribed_topics_ = std::move(subscribed);
   } else
     log::warn("no news by ZMQ, polling", {{"problem", started.error().message}});
 }
@@ -46,7 +43,7 @@ bool RpcSource::has_served(const Hash256& hash) const {
   return std::find(served_.rbegin(), served_.rend(), hash) != served_.rend();
 }
 
-Result<> RpcSource::hear(const ZmqNotice& notice) {
+Result<> RpcSource::on_notification(const ZmqNotice& notice) {
   switch (notice.kind) {
     case ZmqNotice::Kind::kTip:
       if (served_.empty() || served_.back() != notice.hash) next_poll_steady_ms_ = 0;
@@ -58,10 +55,10 @@ Result<> RpcSource::hear(const ZmqNotice& notice) {
     case ZmqNotice::Kind::kDisconnected:
       if (has_served(notice.hash)) next_poll_steady_ms_ = 0;
       return {};
-    case ZmqNotice::Kind::kAdded: return hear_added(notice.hash);
+    case ZmqNotice::Kind::kAdded: return on_tx_added(notice.hash);
     case ZmqNotice::Kind::kRemoved:
       if (known_.erase(notice.hash) + before_.erase(notice.hash) > 0)
-        ready_.push_back(Dropped{notice.hash});
+        ready_.push_back(MempoolRemoved{notice.hash});
       return {};
     case ZmqNotice::Kind::kLost:
       next_poll_steady_ms_ = 0;
@@ -71,7 +68,7 @@ Result<> RpcSource::hear(const ZmqNotice& notice) {
   return {};
 }
 
-Result<> RpcSource::hear_added(const Hash256& id) {
+Result<> RpcSource::on_tx_added(const Hash256& id) {
   if (!options_.mempool || known_.contains(id) || known_.size() >= options_.max_mempool) return {};
   // One that is in a block by now has been served with it, or will be.
   auto raw = TRY(client_.unmined(id));
@@ -82,7 +79,7 @@ Result<> RpcSource::hear_added(const Hash256& id) {
   }
   known_.insert(id);
   before_.erase(id);
-  ready_.push_back(Seen{std::move(*raw)});
+  ready_.push_back(MempoolAdded{std::move(*raw)});
   return {};
 }
 

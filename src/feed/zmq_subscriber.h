@@ -39,18 +39,18 @@ struct ZmqTopic {
   std::string address;  // "tcp://host:port"
 };
 
-class ZmqNews {
+class ZmqSubscriber {
  public:
   // Connects in the background, again and again; but a publisher that sends more than any message
   // needs is left for good. `wake` is called from a thread of its own whenever
   // there is something to take. Errors: kUnavailable (an address that makes no sense, no sockets).
-  static Result<std::unique_ptr<ZmqNews>> start(std::vector<ZmqTopic> topics,
-                                                std::function<void()> wake,
-                                                std::size_t max_queued = 10'000);
+  static Result<std::unique_ptr<ZmqSubscriber>> start(std::vector<ZmqTopic> topics,
+                                                      std::function<void()> wake,
+                                                      std::size_t max_queued = 10'000);
   // Waits for a `wake` under way.
-  ~ZmqNews();
-  ZmqNews(const ZmqNews&) = delete;
-  ZmqNews& operator=(const ZmqNews&) = delete;
+  ~ZmqSubscriber();
+  ZmqSubscriber(const ZmqSubscriber&) = delete;
+  ZmqSubscriber& operator=(const ZmqSubscriber&) = delete;
 
   // The oldest notice; never waits. Thread-safe.
   std::optional<ZmqNotice> take();
@@ -60,11 +60,11 @@ class ZmqNews {
 
  private:
   struct Sockets;
-  ZmqNews(std::vector<ZmqTopic> topics, std::function<void()> wake, std::size_t max_queued);
+  ZmqSubscriber(std::vector<ZmqTopic> topics, std::function<void()> wake, std::size_t max_queued);
   void run();
   void push(const ZmqNotice& notice);
-  void hear(std::size_t stream);
-  void hear_monitor(std::size_t stream);
+  void receive_message(std::size_t stream);
+  void receive_monitor_event(std::size_t stream);
 
   const std::vector<ZmqTopic> topics_;
   const std::function<void()> wake_;

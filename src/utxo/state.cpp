@@ -1,5 +1,5 @@
 // Reads by outpoint, deltas, counts and scans.
-#include "utxo/reader.h"
+#include "utxo/state_impl.h"
 
 #include "utxo/keys.h"
 
@@ -10,13 +10,21 @@ constexpr std::uint64_t kAskEvery = 4096;  // addresses: some milliseconds
 
 }  // namespace
 
-Reader::Reader(const kv::Database& db, const chain::Network& network, const Columns& columns,
-               const Shape& shape, std::function<void(Stats&)> add_counters)
-    : db_(db),
-      network_(network),
-      columns_(columns),
-      shape_(shape),
-      add_counters_(std::move(add_counters)) {}
+UtxoState::UtxoState(std::unique_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+
+UtxoState::~UtxoState() = default;
+
+StoreType UtxoState::type() const {
+  return impl_->stored_options.store;
+}
+
+bool UtxoState::indexes_addresses() const {
+  return impl_->stored_options.index_address;
+}
+
+bool UtxoState::indexes_credentials() const {
+  return impl_->stored_options.index_credential;
+}
 
 Result<Utxo> make_utxo(const chain::Outpoint& outpoint, ByteView stored) {
   Utxo utxo;
@@ -26,32 +34,32 @@ Result<Utxo> make_utxo(const chain::Outpoint& outpoint, ByteView stored) {
   return utxo;
 }
 
-Result<std::optional<Found>> Reader::get(const chain::Outpoint& outpoint) const {
-  if (!has_key(network_.family, outpoint)) return std::nullopt;
-  const kv::Snapshot snapshot = db_.snapshot();
-  const OutpointKey key = outpoint_key(network_.family, outpoint);
-  if (const auto stored = TRY(db_.get(columns_.unspent, key.view(), &snapshot)))
-    return Found{TRY(make_utxo(outpoint, *stored)), std::nullopt};
-  const auto stored = TRY(db_.get(columns_.spent, key.view(), &snapshot));
+Result<std::optional<UtxoLookup>> UtxoState::get(const chain::Outpoint& outpoint) const {
+  if (!has_key(impl_->network.family, outpoint)) return std::nullopt;
+  const kv::Snapshot snapshot = impl_->db.snapshot();
+  const OutpointKey key = outpoint_key(impl_->network.family, outpoint);
+  if (const auto stored = TRY(impl_->db.get(impl_->columns.unspent, key.view(), &snapshot)))
+    return UtxoLookup{TRY(make_utxo(outpoint, *stored)), std::nullopt};
+  const auto stored = TRY(impl_->db.get(impl_->columns.spent, key.view(), &snapshot));
   if (!stored) return std::nullopt;
   const SpentRecord spent = TRY(decode_spent(*stored));
-  return Found{TRY(make_utxo(outpoint, spent.before)),
-               SpentInfo{spent.by, spent.slot, spent.number, spent.block_hash, spent.time_unix_s,
-                         spent.epoch}};
+  return UtxoLookup{TRY(make_utxo(outpoint, spent.before)),
+                    SpentInfo{spent.by, spent.slot, spent.number, spent.block_hash,
+                              spent.time_unix_s, spent.epoch}};
 }
 
 // Deltas are keyed by ordinal. The number grows with it but where a boundary block shares that of
 // the block before, which is the one wanted: the first of its number.
-Result<std::pair<Ordinal, BlockDelta>> Reader::find_delta(const Tip& tip, BlockNumber number,
-                                                          const kv::Snapshot& snapshot,
-                                                          Bytes& stored) const {
+Result<std::pair<Ordinal, BlockDelta>> UtxoState::find_delta(const Tip& tip, BlockNumber number,
+                                                             const kv::Snapshot& snapshot,
+                                                             Bytes& stored) const {
   const auto read = [&](std::uint64_t ordinal) -> Result<BlockNumber> {
-    auto bytes = TRY(db_.get(columns_.delta, ordinal_key(Ordinal(ordinal)), &snapshot));
+    auto bytes = TRY(impl_->db.get(impl_->columns.delta, ordinal_key(Ordinal(ordinal)), &snapshot));
     if (!bytes) return fail(Code::kCorrupt, "the delta of ordinal {} is missing", ordinal);
     stored = std::move(*bytes);
     return number_of_delta(stored);
   };
-  const std::uint64_t end = tip.position.height();
+  const std::uint64_t end = tip.position.block_count();
   std::uint64_t low = tip.delta_floor, high = end;
   // Without boundary blocks ordinal and number are the same.
   if (number.value > low && number.value < high && TRY(read(number.value)) == number &&
@@ -75,31 +83,31 @@ Result<std::pair<Ordinal, BlockDelta>> Reader::find_delta(const Tip& tip, BlockN
               number.value, end - tip.delta_floor);
 }
 
-Result<BlockDelta> Reader::delta(BlockNumber number, Bytes& stored) const {
-  const kv::Snapshot snapshot = db_.snapshot();
-  const Tip tip = TRY(read_tip(db_, columns_.meta, &snapshot));
+Result<BlockDelta> UtxoState::delta(BlockNumber number, Bytes& stored) const {
+  const kv::Snapshot snapshot = impl_->db.snapshot();
+  const Tip tip = TRY(read_tip(impl_->db, impl_->columns.meta, &snapshot));
   return TRY(find_delta(tip, number, snapshot, stored)).second;
 }
 
-Result<Stats> Reader::stats() const {
-  const Tip tip = TRY(read_tip(db_, columns_.meta));
+Result<Stats> UtxoState::stats() const {
+  const Tip tip = TRY(read_tip(impl_->db, impl_->columns.meta));
   Stats stats;
   stats.at = tip.position;
   stats.number = tip.number;
-  stats.store = shape_.store;
+  stats.store = impl_->stored_options.store;
   stats.unspent = tip.unspent;
-  stats.coin = tip.coin;
+  stats.amount = tip.amount;
   stats.leaves = tip.leaves;
-  stats.deltas = tip.position.height() - tip.delta_floor;
-  stats.rollback_blocks = tip.position.height() - tip.undo_floor;
-  if (add_counters_) add_counters_(stats);
+  stats.deltas = tip.position.block_count() - tip.delta_floor;
+  stats.rollback_blocks = tip.position.block_count() - tip.undo_floor;
+  if (impl_->add_counters) impl_->add_counters(stats);
   return stats;
 }
 
-Result<std::uint64_t> Reader::count_addresses(const std::function<bool()>& go_on) const {
-  if (!shape_.index_address)
+Result<std::uint64_t> UtxoState::count_addresses(const std::function<bool()>& go_on) const {
+  if (!impl_->stored_options.index_address)
     return fail(Code::kUnavailable, "addresses are not indexed (utxo.index.address_hash is off)");
-  kv::Iterator it = db_.iterate(columns_.addr, {.fill_cache = false});
+  kv::Iterator it = impl_->db.iterate(impl_->columns.addr, {.fill_cache = false});
   std::uint64_t count = 0;
   Bytes next;
   for (it.seek_to_first(); it.valid();) {
@@ -117,14 +125,16 @@ Result<std::uint64_t> Reader::count_addresses(const std::function<bool()>& go_on
   return count;
 }
 
-Result<bus::Position> Reader::for_each(const std::function<bool(const Utxo&)>& each) const {
-  const kv::Snapshot snapshot = db_.snapshot();
-  const Tip tip = TRY(read_tip(db_, columns_.meta, &snapshot));
-  kv::Iterator it = db_.iterate(columns_.unspent, {.snapshot = &snapshot, .fill_cache = false});
+Result<bus::Position> UtxoState::for_each(const std::function<bool(const Utxo&)>& each) const {
+  const kv::Snapshot snapshot = impl_->db.snapshot();
+  const Tip tip = TRY(read_tip(impl_->db, impl_->columns.meta, &snapshot));
+  kv::Iterator it =
+      impl_->db.iterate(impl_->columns.unspent, {.snapshot = &snapshot, .fill_cache = false});
   for (it.seek_to_first(); it.valid(); it.next()) {
-    if (it.key().size() != outpoint_bytes(network_.family))
+    if (it.key().size() != outpoint_bytes(impl_->network.family))
       return fail(Code::kCorrupt, "utxo_unspent holds a key of {} bytes", it.key().size());
-    const Utxo utxo = TRY(make_utxo(read_outpoint(network_.family, it.key().data()), it.value()));
+    const Utxo utxo =
+        TRY(make_utxo(read_outpoint(impl_->network.family, it.key().data()), it.value()));
     if (!each(utxo)) break;
   }
   TRY(it.status());

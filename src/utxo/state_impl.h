@@ -1,0 +1,31 @@
+// What a UtxoState reads from. It changes nothing: the state has no data of its own but the
+// counters of a writer in the same process, if there is one.
+#pragma once
+
+#include "chain/network.h"
+#include "utxo/columns.h"
+#include "utxo/meta.h"
+#include "utxo/state.h"
+
+namespace coffer::utxo {
+
+struct UtxoState::Impl {
+  const kv::Database& db;
+  const chain::Network network;
+  const Columns columns;
+  const StoredOptions stored_options;
+  const std::function<void(Stats&)> add_counters = nullptr;
+};
+
+// One walk over the entries of an owner.
+struct UtxoState::Walk {
+  kv::Column column;
+  Hash224 owner{};
+  // Whether the record is really the owner's (U11).
+  std::function<bool(const UtxoRecord&)> owns;
+};
+
+// Decodes a stored output. Errors: kCorrupt.
+Result<Utxo> make_utxo(const chain::Outpoint& outpoint, ByteView stored);
+
+}  // namespace coffer::utxo
