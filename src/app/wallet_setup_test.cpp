@@ -84,7 +84,7 @@ TEST(WalletSetup, NothingIsPrunedThatAReorgMayNeed) {  // X1
 TEST(WalletSetup, TheDataBelongToTheNetwork) {  // E5
   const auto mainnet = chain::find_network("bitcoin", "mainnet").value();
   const auto options = wallet::migrations(mainnet);
-  EXPECT_EQ(options.modules, std::vector<std::string>{"wallet"});
+  EXPECT_EQ(options.known.data(), wallet::embedded_migrations().data());
   EXPECT_EQ(options.identity, (sql::Identity{"bitcoin", "mainnet", mainnet.genesis, 1}));
   EXPECT_NE(options.identity,
             wallet::migrations(chain::find_network("bitcoin", "signet").value()).identity);

@@ -119,7 +119,7 @@ Result<std::uint64_t> require_account(sql::Session& sql, WalletId wallet, std::s
 
 sql::MigrateOptions migrations(const chain::Network& network) {
   sql::MigrateOptions options;
-  options.modules = {"wallet"};
+  options.known = embedded_migrations();
   options.identity = sql::Identity{.chain = std::string(network.chain_name()),
                                    .network = network.name,
                                    .genesis = network.genesis};

@@ -164,7 +164,9 @@ struct StoreStats {
   double lease_cleanup_seconds = 0;
 };
 
-// Module `wallet`, and the network as the owner of the data (E5). Thread-safe.
+// The migrations of module `wallet`, by dialect and version (generated from migrations/).
+std::span<const sql::Migration> embedded_migrations();
+// These migrations, and the network as the owner of the data (E5). Thread-safe.
 sql::MigrateOptions migrations(const chain::Network& network);
 // The same, but a database of another network that holds no wallet and no block may be taken over:
 // a first sync that failed leaves such a one.

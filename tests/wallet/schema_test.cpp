@@ -223,6 +223,19 @@ TEST_P(Schema, W11_TheSummaryFollowsWhateverAPersonDoesToCoins) {
             0);
 }
 
+TEST(WalletMigrations, HaveTheSameVersionsInBothDialects) {
+  std::vector<std::pair<int, std::string_view>> sqlite, postgres;
+  for (const sql::Migration& migration : embedded_migrations()) {
+    EXPECT_EQ(migration.module, "wallet");
+    EXPECT_EQ(migration.checksum.size(), 64u);
+    EXPECT_FALSE(migration.text.empty());
+    (migration.dialect == sql::Dialect::kSqlite ? sqlite : postgres)
+        .emplace_back(migration.version, migration.name);
+  }
+  EXPECT_EQ(sqlite, postgres);
+  EXPECT_FALSE(sqlite.empty());
+}
+
 TEST_P(Schema, W8_ALockIdHas32Bytes) {
   const MadeTx money = confirmed();
   const std::int64_t id = number("SELECT max(id) FROM utxos");
