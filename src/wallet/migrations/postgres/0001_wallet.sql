@@ -18,6 +18,7 @@ CREATE TABLE wallets (
   created_at      BIGINT NOT NULL,
   rescan_next     BIGINT,                     -- the next height of a rescan under way, and its last
   rescan_to       BIGINT,
+  rescans_asked   BIGINT NOT NULL DEFAULT 0,  -- counts requests: one that comes while a rescan is at work is not taken for done with it
   CONSTRAINT uidx_wallets_name UNIQUE (name),
   CONSTRAINT check_rescan_pair CHECK ((rescan_next IS NULL) = (rescan_to IS NULL))
 );
@@ -87,6 +88,16 @@ CREATE TABLE transactions (
   is_coinbase   BOOLEAN NOT NULL DEFAULT FALSE,
   in_mempool    BOOLEAN NOT NULL DEFAULT FALSE,
   is_stub       BOOLEAN NOT NULL DEFAULT FALSE,  -- pruned, but a kept coin names it (W6)
+  is_told       BOOLEAN NOT NULL DEFAULT FALSE,  -- a user named its block, and no block of the chain has had it yet
+  -- The tip when the wallet met the transaction, or its block if it came with one; -1 before the first.
+  received_height BIGINT NOT NULL DEFAULT -1,
+  -- Where it stands in lists: height * 2^32 + place in the block; active ones without a block come last, invalid ones after the block at
+  -- which they were met, whenever the wallet met it (a rescan finds old blocks late).
+  chain_position BIGINT GENERATED ALWAYS AS (
+    CASE WHEN block_height > 2147483646 THEN 2147483646 * 4294967296 + block_index
+         WHEN block_height IS NOT NULL THEN block_height * 4294967296 + block_index
+         WHEN status IN ('pending', 'published') THEN 9223372036854775807
+         ELSE received_height * 4294967296 + 4294967295 END) STORED,
   CONSTRAINT pidx_transactions PRIMARY KEY (wallet_id, id),
   CONSTRAINT uidx_transactions_hash UNIQUE (wallet_id, tx_hash),
   CONSTRAINT valid_status CHECK (status IN ('pending', 'published', 'replaced', 'failed', 'orphaned')),
@@ -98,12 +109,13 @@ CREATE TABLE transactions (
   CONSTRAINT check_orphaned_is_coinbase CHECK (status <> 'orphaned' OR is_coinbase)
 );
 CREATE INDEX idx_transactions_unconfirmed ON transactions (wallet_id, id) WHERE block_height IS NULL;
+CREATE INDEX idx_transactions_unconfirmed_by_position ON transactions (wallet_id, chain_position, id) WHERE block_height IS NULL;
 CREATE INDEX idx_transactions_by_block ON transactions (wallet_id, block_height, block_index) WHERE block_height IS NOT NULL;
-CREATE INDEX idx_transactions_by_received_time ON transactions (wallet_id, received_time DESC);
 CREATE INDEX idx_transactions_by_height ON transactions (block_height) WHERE block_height IS NOT NULL;
 CREATE INDEX idx_transactions_coinbase ON transactions (wallet_id, block_height) WHERE is_coinbase AND block_height IS NOT NULL;
 CREATE INDEX idx_transactions_by_id ON transactions (id);
 CREATE INDEX idx_transactions_by_hash ON transactions (tx_hash);
+CREATE INDEX idx_transactions_told ON transactions (id) WHERE is_told;
 
 -- The raw bytes, away from what is read all the time (W9).
 CREATE TABLE tx_raw (
@@ -137,6 +149,7 @@ CREATE TABLE utxos (
   address_id        BIGINT NOT NULL,
   spent_by_tx_id    BIGINT,
   spent_input_index BIGINT CHECK (spent_input_index IS NULL OR spent_input_index >= 0),
+  chain_position    BIGINT NOT NULL DEFAULT 9223372036854775807,  -- that of its transaction
   CONSTRAINT pidx_utxos PRIMARY KEY (wallet_id, id),
   CONSTRAINT fkey_utxos_tx FOREIGN KEY (wallet_id, tx_id) REFERENCES transactions (wallet_id, id) ON DELETE RESTRICT,
   CONSTRAINT fkey_utxos_address FOREIGN KEY (wallet_id, address_id) REFERENCES addresses (wallet_id, id) ON DELETE RESTRICT,
@@ -145,9 +158,11 @@ CREATE TABLE utxos (
   CONSTRAINT uidx_utxos_outpoint UNIQUE (wallet_id, tx_id, output_index)
 );
 CREATE INDEX idx_utxos_by_id ON utxos (id);
-CREATE INDEX idx_utxos_unspent ON utxos (wallet_id, id) WHERE spent_by_tx_id IS NULL;
+CREATE INDEX idx_utxos_unspent ON utxos (wallet_id, chain_position, tx_id, output_index) WHERE spent_by_tx_id IS NULL;
 CREATE INDEX idx_utxos_unspent_by_amount ON utxos (wallet_id, amount, id) WHERE spent_by_tx_id IS NULL;
-CREATE INDEX idx_utxos_unspent_by_address ON utxos (wallet_id, address_id, id) WHERE spent_by_tx_id IS NULL;
+CREATE INDEX idx_utxos_unspent_by_address ON utxos (wallet_id, address_id, chain_position, tx_id, output_index) WHERE spent_by_tx_id IS NULL;
+CREATE INDEX idx_utxos_unspent_by_address_amount ON utxos (wallet_id, address_id, amount, id) WHERE spent_by_tx_id IS NULL;
+CREATE INDEX idx_utxos_by_position ON utxos (wallet_id, chain_position, tx_id, output_index);
 CREATE INDEX idx_utxos_by_address ON utxos (wallet_id, address_id);
 CREATE INDEX idx_utxos_spent_by ON utxos (wallet_id, spent_by_tx_id);
 
@@ -181,9 +196,13 @@ CREATE TABLE pruned_transactions (
   wallet_id BIGINT NOT NULL REFERENCES wallets (id) ON DELETE RESTRICT,
   tx_hash   BYTEA    NOT NULL CHECK (octet_length(tx_hash) = 32),
   height    BIGINT NOT NULL,
+  outputs   TEXT    NOT NULL DEFAULT ',',  -- which of its outputs were coins of the wallet and went with it: ',0,7,'
+  older_addresses BIGINT NOT NULL DEFAULT 0,  -- outputs to addresses with ids up to this one are taken for such coins, too
   CONSTRAINT pidx_pruned_transactions PRIMARY KEY (wallet_id, tx_hash)
 );
+-- While the table is small the planner would else read all of a wallet's rows to find one, and keep that plan.
 CREATE INDEX idx_pruned_transactions_by_hash ON pruned_transactions (tx_hash);
+CREATE INDEX idx_pruned_transactions_by_height ON pruned_transactions (height);
 
 CREATE TABLE pruned_summary (
   wallet_id     BIGINT NOT NULL PRIMARY KEY REFERENCES wallets (id) ON DELETE RESTRICT,
@@ -192,7 +211,8 @@ CREATE TABLE pruned_summary (
   received      BIGINT NOT NULL,
   spent         BIGINT NOT NULL,
   lowest_height  BIGINT NOT NULL,
-  highest_height BIGINT NOT NULL
+  highest_height BIGINT NOT NULL,
+  fixed_height   BIGINT NOT NULL DEFAULT 0  -- up to this block nothing can be undone: what was pruned is in it, or was spent in it
 );
 
 CREATE TABLE labels (
@@ -270,7 +290,7 @@ BEGIN
   END IF;
   RETURN NEW;
 END $$;
--- Row triggers fire in the order of their names: this one changes the row, those of the balance look at it.
+-- Row triggers fire in the order of their names, and this one changes the row.
 CREATE TRIGGER trg_a_set_coinbase_orphaned_on_disconnect BEFORE UPDATE OF block_height ON transactions
   FOR EACH ROW EXECUTE FUNCTION set_coinbase_orphaned_on_disconnect();
 
@@ -316,26 +336,107 @@ CREATE TRIGGER trg_coin_after_change AFTER UPDATE OF wallet_id, tx_id, amount, a
     IS DISTINCT FROM (NEW.wallet_id, NEW.tx_id, NEW.amount, NEW.account_id, NEW.address_id, NEW.spent_by_tx_id))
   EXECUTE FUNCTION balance_of_coin();
 
--- Of a transaction whose state changes: the coins that it made, and those that it spends if it was or becomes pending.
-CREATE FUNCTION balance_of_transaction() RETURNS trigger LANGUAGE plpgsql AS $$
+-- The coins of all transactions that a statement changes are counted together. One by one, a rollback of a hundred blocks would change one
+-- line of the summary once for every coin, and within a transaction each change of a line walks over all earlier ones.
+
+-- All of a transaction that the balance asks for: as what its coins count, or why they do not.
+CREATE FUNCTION tx_standing(status TEXT, block_height BIGINT) RETURNS TEXT LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN status <> 'published' THEN status WHEN block_height IS NULL THEN 'unconfirmed' ELSE 'confirmed' END
+$$;
+
+-- The kind of a coin from the standings of its maker and its spender, as coin_kinds has it.
+CREATE FUNCTION coin_kind(maker TEXT, spent_by BIGINT, spender TEXT) RETURNS TEXT LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN maker IN ('confirmed', 'unconfirmed') THEN
+           CASE WHEN spent_by IS NULL THEN maker WHEN spender = 'pending' THEN 'locked' END
+         END
+$$;
+
+-- A wallet at a time, with every table asked for rows of that wallet only, so that a node of a cluster can do it by itself; and by keys,
+-- because the plans are made once, perhaps for one row, and must do for a hundred thousand.
+CREATE FUNCTION balance_of_transactions() RETURNS trigger LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-  coin RECORD;
-  sign BIGINT := CASE WHEN TG_WHEN = 'BEFORE' THEN -1 ELSE 1 END;
+  changed RECORD;  -- of a wallet: its transactions, their standings before and after
+  moves RECORD;    -- what its lines of the summary gain or lose
+  lines BIGINT;
 BEGIN
-  IF OLD.status <> NEW.status OR (OLD.block_height IS NULL) <> (NEW.block_height IS NULL) THEN
-    FOR coin IN SELECT * FROM coin_kinds k WHERE k.wallet_id = NEW.wallet_id AND k.tx_id = NEW.id LOOP
-      PERFORM balance_count(coin.wallet_id, coin.account_id, coin.address_id, coin.kind, sign, sign * coin.amount);
-    END LOOP;
-  END IF;
-  IF (OLD.status = 'pending') <> (NEW.status = 'pending') THEN
-    FOR coin IN SELECT * FROM coin_kinds k WHERE k.wallet_id = NEW.wallet_id AND k.spent_by_tx_id = NEW.id LOOP
-      PERFORM balance_count(coin.wallet_id, coin.account_id, coin.address_id, coin.kind, sign, sign * coin.amount);
-    END LOOP;
-  END IF;
-  IF TG_WHEN = 'BEFORE' THEN RETURN NEW; END IF;
+  FOR changed IN
+    SELECT wallet_id, array_agg(id) AS ids, array_agg(was) AS was, array_agg(is_now) AS is_now
+      FROM (SELECT wallet_id, id, max(was) AS was, max(is_now) AS is_now
+              FROM (SELECT wallet_id, id, tx_standing(status, block_height) AS was, NULL AS is_now FROM old_rows
+                    UNION ALL
+                    SELECT wallet_id, id, NULL, tx_standing(status, block_height) FROM new_rows) sides
+             GROUP BY wallet_id, id
+            HAVING max(was) <> max(is_now)) txs
+     GROUP BY wallet_id
+  LOOP
+    WITH txs AS MATERIALIZED (
+      SELECT * FROM unnest(changed.ids, changed.was, changed.is_now) AS tx (id, was, is_now)
+    ), touched AS (
+      -- the coins that they made, and those that they spend if they were or become pending
+      SELECT id, tx_id, spent_by_tx_id, account_id, address_id, amount, max(maker_was) AS maker_was,
+             max(maker_is) AS maker_is, max(spender_was) AS spender_was, max(spender_is) AS spender_is
+        FROM (SELECT made.*, tx.was AS maker_was, tx.is_now AS maker_is, NULL AS spender_was, NULL AS spender_is
+                FROM txs tx
+               CROSS JOIN LATERAL (SELECT * FROM utxos u WHERE u.wallet_id = changed.wallet_id AND u.tx_id = tx.id OFFSET 0) made
+              UNION ALL
+              SELECT spent.*, NULL, NULL, tx.was, tx.is_now
+                FROM txs tx
+               CROSS JOIN LATERAL (SELECT * FROM utxos u WHERE u.wallet_id = changed.wallet_id AND u.spent_by_tx_id = tx.id OFFSET 0) spent
+               WHERE 'pending' IN (tx.was, tx.is_now)) coins
+       GROUP BY id, tx_id, spent_by_tx_id, account_id, address_id, amount
+    ), sums AS (
+      SELECT u.account_id, line.address_id, side.kind, sum(side.sign) AS coins, sum(side.sign * u.amount) AS amount
+        FROM touched u
+        LEFT JOIN LATERAL (SELECT tx_standing(t.status, t.block_height) AS standing FROM transactions t
+                            WHERE t.wallet_id = changed.wallet_id AND t.id = u.tx_id OFFSET 0) maker ON u.maker_was IS NULL
+        LEFT JOIN LATERAL (SELECT tx_standing(s.status, s.block_height) AS standing FROM transactions s
+                            WHERE s.wallet_id = changed.wallet_id AND s.id = u.spent_by_tx_id OFFSET 0) spender ON u.spender_was IS NULL
+       CROSS JOIN LATERAL (VALUES
+             (-1, coin_kind(COALESCE(u.maker_was, maker.standing), u.spent_by_tx_id, COALESCE(u.spender_was, spender.standing))),
+             (1, coin_kind(COALESCE(u.maker_is, maker.standing), u.spent_by_tx_id, COALESCE(u.spender_is, spender.standing)))
+           ) side (sign, kind)
+       CROSS JOIN LATERAL (VALUES (0::BIGINT), (u.address_id)) line (address_id)
+       WHERE side.kind IS NOT NULL
+       GROUP BY u.account_id, line.address_id, side.kind
+      HAVING sum(side.sign) <> 0 OR sum(side.sign * u.amount) <> 0
+    )
+    SELECT array_agg(account_id) AS accounts, array_agg(address_id) AS addresses, array_agg(kind) AS kinds,
+           array_agg(coins::BIGINT) AS coins, array_agg(amount::BIGINT) AS amounts INTO moves FROM sums;
+    CONTINUE WHEN moves.accounts IS NULL;
+
+    UPDATE balance_summary b SET coins = b.coins + m.coins, amount = b.amount + m.amount
+      FROM unnest(moves.accounts, moves.addresses, moves.kinds, moves.coins, moves.amounts) AS m (account_id, address_id, kind, coins, amount)
+     WHERE b.wallet_id = changed.wallet_id AND b.address_id = m.address_id AND b.account_id = m.account_id AND b.kind = m.kind;
+    GET DIAGNOSTICS lines = ROW_COUNT;
+    CONTINUE WHEN lines = cardinality(moves.accounts);
+
+    INSERT INTO balance_summary (wallet_id, account_id, address_id, kind, coins, amount)
+      SELECT changed.wallet_id, m.account_id, m.address_id, m.kind, m.coins, m.amount
+        FROM unnest(moves.accounts, moves.addresses, moves.kinds, moves.coins, moves.amounts) AS m (account_id, address_id, kind, coins, amount)
+       WHERE NOT EXISTS (SELECT 1 FROM balance_summary b WHERE b.wallet_id = changed.wallet_id AND b.address_id = m.address_id
+                            AND b.account_id = m.account_id AND b.kind = m.kind);
+  END LOOP;
   RETURN NULL;
 END $$;
-CREATE TRIGGER trg_b_balance_before BEFORE UPDATE OF status, block_height ON transactions
-  FOR EACH ROW EXECUTE FUNCTION balance_of_transaction();
-CREATE TRIGGER trg_b_balance_after AFTER UPDATE OF status, block_height ON transactions
-  FOR EACH ROW EXECUTE FUNCTION balance_of_transaction();
+CREATE TRIGGER trg_balance_of_transactions AFTER UPDATE ON transactions
+  REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+  FOR EACH STATEMENT EXECUTE FUNCTION balance_of_transactions();
+
+-- A coin stands where its transaction does.
+CREATE FUNCTION position_of_coin() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  SELECT t.chain_position INTO NEW.chain_position FROM transactions t WHERE t.wallet_id = NEW.wallet_id AND t.id = NEW.tx_id;
+  IF NOT FOUND THEN NEW.chain_position := 9223372036854775807; END IF;  -- the foreign key says what is wrong
+  RETURN NEW;
+END $$;
+CREATE TRIGGER trg_coin_position BEFORE INSERT OR UPDATE OF wallet_id, tx_id ON utxos FOR EACH ROW EXECUTE FUNCTION position_of_coin();
+
+CREATE FUNCTION position_of_coins() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE utxos u SET chain_position = NEW.chain_position WHERE u.wallet_id = NEW.wallet_id AND u.tx_id = NEW.id;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER trg_position_of_coins AFTER UPDATE OF status, block_height, block_index, received_height ON transactions FOR EACH ROW
+  WHEN (OLD.chain_position <> NEW.chain_position) EXECUTE FUNCTION position_of_coins();

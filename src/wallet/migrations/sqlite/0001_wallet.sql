@@ -18,6 +18,7 @@ CREATE TABLE wallets (
   created_at      INTEGER NOT NULL,
   rescan_next     INTEGER,                     -- the next height of a rescan under way, and its last
   rescan_to       INTEGER,
+  rescans_asked   INTEGER NOT NULL DEFAULT 0,  -- counts requests: one that comes while a rescan is at work is not taken for done with it
   CONSTRAINT uidx_wallets_name UNIQUE (name),
   CONSTRAINT check_rescan_pair CHECK ((rescan_next IS NULL) = (rescan_to IS NULL))
 ) STRICT;
@@ -86,6 +87,16 @@ CREATE TABLE transactions (
   is_coinbase   INTEGER NOT NULL DEFAULT 0 CHECK (is_coinbase IN (0, 1)),
   in_mempool    INTEGER NOT NULL DEFAULT 0 CHECK (in_mempool IN (0, 1)),
   is_stub       INTEGER NOT NULL DEFAULT 0 CHECK (is_stub IN (0, 1)),  -- pruned, but a kept coin names it (W6)
+  is_told       INTEGER NOT NULL DEFAULT 0 CHECK (is_told IN (0, 1)),  -- a user named its block, and no block of the chain has had it yet
+  -- The tip when the wallet met the transaction, or its block if it came with one; -1 before the first.
+  received_height INTEGER NOT NULL DEFAULT -1,
+  -- Where it stands in lists: height * 2^32 + place in the block; active ones without a block come last, invalid ones after the block at
+  -- which they were met, whenever the wallet met it (a rescan finds old blocks late).
+  chain_position INTEGER GENERATED ALWAYS AS (
+    CASE WHEN block_height > 2147483646 THEN 2147483646 * 4294967296 + block_index
+         WHEN block_height IS NOT NULL THEN block_height * 4294967296 + block_index
+         WHEN status IN ('pending', 'published') THEN 9223372036854775807
+         ELSE received_height * 4294967296 + 4294967295 END) VIRTUAL,
   CONSTRAINT pidx_transactions UNIQUE (wallet_id, id),
   CONSTRAINT uidx_transactions_hash UNIQUE (wallet_id, tx_hash),
   CONSTRAINT valid_status CHECK (status IN ('pending', 'published', 'replaced', 'failed', 'orphaned')),
@@ -97,11 +108,12 @@ CREATE TABLE transactions (
   CONSTRAINT check_orphaned_is_coinbase CHECK (status <> 'orphaned' OR is_coinbase)
 ) STRICT;
 CREATE INDEX idx_transactions_unconfirmed ON transactions (wallet_id, id) WHERE block_height IS NULL;
+CREATE INDEX idx_transactions_unconfirmed_by_position ON transactions (wallet_id, chain_position, id) WHERE block_height IS NULL;
 CREATE INDEX idx_transactions_by_block ON transactions (wallet_id, block_height, block_index) WHERE block_height IS NOT NULL;
-CREATE INDEX idx_transactions_by_received_time ON transactions (wallet_id, received_time DESC);
 CREATE INDEX idx_transactions_by_height ON transactions (block_height) WHERE block_height IS NOT NULL;
 CREATE INDEX idx_transactions_coinbase ON transactions (wallet_id, block_height) WHERE is_coinbase AND block_height IS NOT NULL;
 CREATE INDEX idx_transactions_by_hash ON transactions (tx_hash);
+CREATE INDEX idx_transactions_told ON transactions (id) WHERE is_told;
 
 -- The raw bytes, away from what is read all the time (W9).
 CREATE TABLE tx_raw (
@@ -135,6 +147,7 @@ CREATE TABLE utxos (
   address_id        INTEGER NOT NULL,
   spent_by_tx_id    INTEGER,
   spent_input_index INTEGER CHECK (spent_input_index IS NULL OR spent_input_index >= 0),
+  chain_position    INTEGER NOT NULL DEFAULT 9223372036854775807,  -- that of its transaction
   CONSTRAINT pidx_utxos UNIQUE (wallet_id, id),
   CONSTRAINT fkey_utxos_tx FOREIGN KEY (wallet_id, tx_id) REFERENCES transactions (wallet_id, id) ON DELETE RESTRICT,
   CONSTRAINT fkey_utxos_address FOREIGN KEY (wallet_id, address_id) REFERENCES addresses (wallet_id, id) ON DELETE RESTRICT,
@@ -142,9 +155,11 @@ CREATE TABLE utxos (
   CONSTRAINT check_spent_tx_and_index_pair CHECK ((spent_by_tx_id IS NULL) = (spent_input_index IS NULL)),
   CONSTRAINT uidx_utxos_outpoint UNIQUE (wallet_id, tx_id, output_index)
 ) STRICT;
-CREATE INDEX idx_utxos_unspent ON utxos (wallet_id, id) WHERE spent_by_tx_id IS NULL;
+CREATE INDEX idx_utxos_unspent ON utxos (wallet_id, chain_position, tx_id, output_index) WHERE spent_by_tx_id IS NULL;
 CREATE INDEX idx_utxos_unspent_by_amount ON utxos (wallet_id, amount, id) WHERE spent_by_tx_id IS NULL;
--- Also the unspent ones of an address, in the order of their ids: SQLite finds NULL in an index, and would not choose a partial one beside it.
+CREATE INDEX idx_utxos_unspent_by_address ON utxos (wallet_id, address_id, chain_position, tx_id, output_index) WHERE spent_by_tx_id IS NULL;
+CREATE INDEX idx_utxos_unspent_by_address_amount ON utxos (wallet_id, address_id, amount, id) WHERE spent_by_tx_id IS NULL;
+CREATE INDEX idx_utxos_by_position ON utxos (wallet_id, chain_position, tx_id, output_index);
 CREATE INDEX idx_utxos_by_address ON utxos (wallet_id, address_id, spent_by_tx_id);
 CREATE INDEX idx_utxos_spent_by ON utxos (wallet_id, spent_by_tx_id);
 
@@ -178,9 +193,11 @@ CREATE TABLE pruned_transactions (
   wallet_id INTEGER NOT NULL REFERENCES wallets (id) ON DELETE RESTRICT,
   tx_hash   BLOB    NOT NULL CHECK (length(tx_hash) = 32),
   height    INTEGER NOT NULL,
+  outputs   TEXT    NOT NULL DEFAULT ',',  -- which of its outputs were coins of the wallet and went with it: ',0,7,'
+  older_addresses INTEGER NOT NULL DEFAULT 0,  -- outputs to addresses with ids up to this one are taken for such coins, too
   CONSTRAINT pidx_pruned_transactions PRIMARY KEY (wallet_id, tx_hash)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX idx_pruned_transactions_by_hash ON pruned_transactions (tx_hash);
+CREATE INDEX idx_pruned_transactions_by_height ON pruned_transactions (height);
 
 CREATE TABLE pruned_summary (
   wallet_id     INTEGER NOT NULL PRIMARY KEY REFERENCES wallets (id) ON DELETE RESTRICT,
@@ -189,7 +206,8 @@ CREATE TABLE pruned_summary (
   received      INTEGER NOT NULL,
   spent         INTEGER NOT NULL,
   lowest_height  INTEGER NOT NULL,
-  highest_height INTEGER NOT NULL
+  highest_height INTEGER NOT NULL,
+  fixed_height   INTEGER NOT NULL DEFAULT 0  -- up to this block nothing can be undone: what was pruned is in it, or was spent in it
 ) STRICT;
 
 CREATE TABLE labels (
@@ -314,4 +332,23 @@ CREATE TRIGGER trg_spent_after AFTER UPDATE OF status ON transactions
 WHEN (OLD.status = 'pending') <> (NEW.status = 'pending')
 BEGIN
   INSERT INTO balance_change SELECT wallet_id, account_id, address_id, kind, 1, amount FROM coin_kinds WHERE wallet_id = NEW.wallet_id AND spent_by_tx_id = NEW.id;
+END;
+
+-- A coin stands where its transaction does.
+CREATE TRIGGER trg_coin_position AFTER INSERT ON utxos
+  WHEN NEW.chain_position <> (SELECT t.chain_position FROM transactions t WHERE t.wallet_id = NEW.wallet_id AND t.id = NEW.tx_id)
+BEGIN
+  UPDATE utxos SET chain_position = (SELECT t.chain_position FROM transactions t WHERE t.wallet_id = NEW.wallet_id AND t.id = NEW.tx_id)
+   WHERE id = NEW.id;
+END;
+CREATE TRIGGER trg_coin_position_after_change AFTER UPDATE OF wallet_id, tx_id ON utxos
+  WHEN NEW.chain_position <> (SELECT t.chain_position FROM transactions t WHERE t.wallet_id = NEW.wallet_id AND t.id = NEW.tx_id)
+BEGIN
+  UPDATE utxos SET chain_position = (SELECT t.chain_position FROM transactions t WHERE t.wallet_id = NEW.wallet_id AND t.id = NEW.tx_id)
+   WHERE id = NEW.id;
+END;
+CREATE TRIGGER trg_position_of_coins AFTER UPDATE OF status, block_height, block_index, received_height ON transactions
+  WHEN OLD.chain_position <> NEW.chain_position
+BEGIN
+  UPDATE utxos SET chain_position = NEW.chain_position WHERE wallet_id = NEW.wallet_id AND tx_id = NEW.id;
 END;
