@@ -4,7 +4,7 @@
 #include "app/wallet_setup.h"
 #include "follow/behind.h"
 #include "utxo/json/output.h"
-#include "wallet/glance.h"
+#include "wallet/query/summary.h"
 
 namespace coffer::app {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "chainstate/chain_state.h"
 #include "feed/source.h"
-#include "wallet/feed.h"
+#include "wallet/sync/consumer.h"
 
 namespace coffer::app {
 
@@ -15,7 +15,7 @@ struct RescanTools {
   const chain::Network& network;
   const chainstate::ChainState& chain;
   wallet::Store& store;
-  wallet::Feed& feed;
+  wallet::Consumer& feed;
   std::function<Result<std::unique_ptr<feed::Source>>()> open_source;
   const std::atomic<bool>& stopping;
   std::function<void(std::uint64_t height, std::uint64_t to)> progress;  // may be empty

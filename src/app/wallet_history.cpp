@@ -12,7 +12,7 @@
 #include "json/reader.h"
 #include "json/writer.h"
 #include "sql/backup.h"
-#include "wallet/history_import.h"
+#include "wallet/import/history_import.h"
 #include "wallet/json/output.h"
 #include "wallet/settings.h"
 

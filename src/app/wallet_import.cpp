@@ -5,10 +5,10 @@
 #include "base/file.h"
 #include "chain/address.h"
 #include "cli/table.h"
-#include "wallet/core_export.h"
+#include "wallet/descriptor/scripts.h"
+#include "wallet/import/core_export.h"
 #include "wallet/json/input.h"
 #include "wallet/json/output.h"
-#include "wallet/scripts.h"
 
 namespace coffer::app {
 namespace {

@@ -22,7 +22,7 @@ Result<std::unique_ptr<WalletNode>> WalletNode::open(const config::Config& confi
   wallet::StoreOptions rules = wallet_store_options(config, network);
   rules.block_at = [&chain](std::uint64_t height) { return block_at(chain, height); };
   node->store_ = TRY(wallet::Store::open(*node->database_, node->network_, std::move(rules)));
-  node->feed_ = TRY(wallet::Feed::open(*node->store_));
+  node->feed_ = TRY(wallet::Consumer::open(*node->store_));
   return node;
 }
 

@@ -21,7 +21,7 @@ class WalletNode {
   ~WalletNode();
 
   wallet::Store& store() { return *store_; }
-  wallet::Feed& feed() { return *feed_; }
+  wallet::Consumer& feed() { return *feed_; }
 
   // Starts the thread for what is to be done now and then.
   void start(std::function<Result<std::unique_ptr<feed::Source>>()> open_source);
@@ -42,7 +42,7 @@ class WalletNode {
   const chainstate::ChainState& chain_;
   std::unique_ptr<sql::Database> database_;
   std::unique_ptr<wallet::Store> store_;
-  std::unique_ptr<wallet::Feed> feed_;
+  std::unique_ptr<wallet::Consumer> feed_;
   std::atomic<bool> stopping_{false};
   std::mutex mutex_;  // guards asked_, and stopping_ for the wait
   std::condition_variable wake_;

@@ -14,7 +14,7 @@
 #include "chain/network.h"
 #include "sql/database.h"
 #include "sql/migrations.h"
-#include "wallet/core_export.h"
+#include "wallet/import/core_export.h"
 #include "wallet/types.h"
 
 namespace coffer::wallet {
@@ -281,7 +281,7 @@ class Store {
   Result<StoreStats> stats() const;
 
  private:
-  friend class Feed;
+  friend class Consumer;
   friend class HistoryImport;
   friend class ScratchWallet;
   // The block that a person names is the chain's, as far as is known. Errors: kConflict.

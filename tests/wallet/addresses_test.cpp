@@ -2,7 +2,7 @@
 // out while blocks come in (W12).
 #include <thread>
 
-#include "wallet/descriptor_text.h"
+#include "wallet/descriptor/descriptor_text.h"
 #include "wallet/support/addresses_story.h"
 
 namespace coffer::wallet::test {

@@ -68,7 +68,7 @@ TEST_P(TxBytes, E1_AlsoWhereAPersonHadNamedTheBlock) {
   in_block.block = BlockRef{1, chain_[1]->hash, chain_[1]->time_unix_s, 1};
   ok(record(plain, in_block));
   EXPECT_EQ(bytes(plain), plain.raw);
-  ok(feed().rescan_block(alice_, *chain_[1], [](const auto&) { return Result<bool>(true); }));
+  ok(consumer().rescan_block(alice_, *chain_[1], [](const auto&) { return Result<bool>(true); }));
   EXPECT_EQ(bytes(plain), sign(plain, 9).raw);
 }
 
@@ -136,7 +136,7 @@ TEST_P(TxBytes, NobodyCanSayMoreMoneyThanThereIs) {
 TEST_P(TxBytes, ACoinOfTheGenesisBlockIsNone) {
   const auto block = make_block(network(), {}, 0, {coinbase(5'000)}, 1);
   const_cast<chain::Block&>(*block).hash = network().genesis;
-  ok(feed().on_block({Ordinal(0), block, false, 0}));
+  ok(consumer().on_block({Ordinal(0), block, false, 0}));
   EXPECT_EQ(balance().total, 0u);
   RecordOptions options;
   options.block = BlockRef{0, network().genesis, 0, 0};

@@ -1,6 +1,6 @@
 // What comes from Bitcoin Core: its place in each descriptor, and which of them gives out
 // addresses.
-#include "wallet/descriptor_text.h"
+#include "wallet/descriptor/descriptor_text.h"
 #include "wallet/support/addresses_story.h"
 
 namespace coffer::wallet::test {

@@ -15,7 +15,7 @@ class Followers : public Story {
     mine({paid_});
     // It reads the wallets when the payment is long in a block, with the block that it is first to
     // take.
-    other_ = Feed::open(store()).value();
+    other_ = Consumer::open(store()).value();
     tell_other(append_block({}));
     deliver(chain_.back());
   }
@@ -30,7 +30,7 @@ class Followers : public Story {
     EXPECT_EQ(other_->position(), position_after(chain_.size()));
   }
 
-  std::unique_ptr<Feed> other_;
+  std::unique_ptr<Consumer> other_;
   MadeTx paid_, rival_;
 };
 COFFER_ON_BOTH_ENGINES(Followers);
@@ -38,7 +38,7 @@ COFFER_ON_BOTH_ENGINES(Followers);
 TEST_P(Followers, ABlockIsTakenOnce) {
   EXPECT_EQ(status(paid_), "published@1");
   EXPECT_EQ(balance().confirmed, 100u);
-  EXPECT_EQ(other_->position(), feed().position());
+  EXPECT_EQ(other_->position(), consumer().position());
   const MadeTx more = tx({foreign(2)}, {{1, 7}});
   tell_other(append_block({more}));
   deliver(chain_.back());
@@ -112,9 +112,9 @@ TEST_P(Followers, AlsoWhenItHadNothingToRollBackItself) {
 TEST_P(Followers, AfterAWaitTheDatabaseSaysWhereItStands) {
   ok(other_->on_rollback({position_after(1)}));
   EXPECT_EQ(code(try_deliver(append_block({incoming(7)}))), Code::kUnavailable);
-  EXPECT_EQ(feed().position(), position_after(3));
-  ok(feed().look_again());
-  EXPECT_EQ(feed().position(), position_after(1));
+  EXPECT_EQ(consumer().position(), position_after(3));
+  ok(consumer().look_again());
+  EXPECT_EQ(consumer().position(), position_after(1));
   for (std::size_t height = 1; height < chain_.size(); ++height) deliver(chain_[height]);
   EXPECT_EQ(balance().confirmed, 107u);
 }
@@ -123,9 +123,9 @@ TEST_P(Followers, WhatIsHeldOnAnotherBranchIsDropped) {
   deliver(append_block({incoming(7)}), 1);  // held back
   EXPECT_EQ(balance().confirmed, 100u);
   ok(other_->on_rollback({position_after(2)}));
-  EXPECT_EQ(code(feed().flush()), Code::kUnavailable);
-  ok(feed().look_again());
-  EXPECT_EQ(feed().position(), position_after(2));
+  EXPECT_EQ(code(consumer().flush()), Code::kUnavailable);
+  ok(consumer().look_again());
+  EXPECT_EQ(consumer().position(), position_after(2));
   chain_.resize(2);
   deliver(append_block({incoming(5)}));
   EXPECT_EQ(balance().confirmed, 105u);
@@ -133,8 +133,8 @@ TEST_P(Followers, WhatIsHeldOnAnotherBranchIsDropped) {
 
 TEST_P(Followers, WhatIsHeldAndStillFollowsIsKept) {
   deliver(append_block({incoming(7)}), 1);  // held back
-  ok(feed().look_again());
-  EXPECT_EQ(feed().position(), position_after(4));
+  ok(consumer().look_again());
+  EXPECT_EQ(consumer().position(), position_after(4));
   EXPECT_EQ(balance().confirmed, 107u);
 }
 
@@ -148,22 +148,22 @@ TEST_P(Followers, NobodyUndoesTheBlocksOfAnotherBranch) {
   const auto other_branch = std::exchange(chain_, first_branch);
   EXPECT_EQ(code(try_roll_back(1)), Code::kUnavailable);
   EXPECT_EQ(balance().confirmed, 3u);
-  ok(feed().look_again());
+  ok(consumer().look_again());
   chain_ = other_branch;
-  EXPECT_EQ(feed().position(), position_after(4));
+  EXPECT_EQ(consumer().position(), position_after(4));
 }
 
 TEST_P(Followers, ARescanOnAnotherBranchChangesNothing) {
   const auto asked = [&](const bus::Position& stored) -> Result<bool> {
     return stored.point.hash == chain_.back()->hash;
   };
-  ok(feed().rescan_block(alice_, *chain_[1], asked));
+  ok(consumer().rescan_block(alice_, *chain_[1], asked));
   const auto first_branch = chain_;
   ok(other_->on_rollback({position_after(1)}));
   chain_.resize(1);
   for (int i = 0; i < 3; ++i) tell_other(append_block({}));
   chain_ = first_branch;
-  EXPECT_EQ(code(feed().rescan_block(alice_, *chain_[1], asked)), Code::kUnavailable);
+  EXPECT_EQ(code(consumer().rescan_block(alice_, *chain_[1], asked)), Code::kUnavailable);
   EXPECT_EQ(status(paid_), "published");
 }
 
@@ -181,13 +181,13 @@ TEST(FollowsAlone, ReadsOnlyWhatIsNew) {
   std::vector<std::shared_ptr<const chain::Block>> chain;
   for (std::uint32_t nonce = 0; nonce < 20; ++nonce) {
     const std::vector<MadeTx> txs = {make_tx({foreign(nonce)}, {{script(1), 10}}, nonce)};
-    ASSERT_TRUE(engine.feed().on_tx_seen(make_seen(engine.network(), txs[0])));
+    ASSERT_TRUE(engine.consumer().on_tx_seen(make_seen(engine.network(), txs[0])));
     const Hash256 prev = chain.empty() ? Hash256{} : chain.back()->hash;
     chain.push_back(make_block(engine.network(), prev, chain.size(), txs, nonce));
-    ASSERT_TRUE(engine.feed().on_block({Ordinal(chain.size() - 1), chain.back(), false, 0}));
+    ASSERT_TRUE(engine.consumer().on_block({Ordinal(chain.size() - 1), chain.back(), false, 0}));
     if (nonce % 5 != 4) continue;
     chain.pop_back();
-    ASSERT_TRUE(engine.feed().on_rollback(
+    ASSERT_TRUE(engine.consumer().on_rollback(
         {bus::Position::after(Ordinal(chain.size() - 1), chain.back()->point())}));
   }
   EXPECT_EQ(all_scripts, 1);

@@ -1,5 +1,5 @@
 // Bad input: the right code, one line, and nothing has changed.
-#include "wallet/descriptor_test_util.h"
+#include "wallet/descriptor/descriptor_test_util.h"
 #include "wallet/support/story.h"
 
 namespace coffer::wallet::test {

@@ -8,8 +8,8 @@
 
 #include "base/random.h"
 #include "sql/test_engines.h"
-#include "wallet/descriptor_test_util.h"
-#include "wallet/history_import.h"
+#include "wallet/descriptor/descriptor_test_util.h"
+#include "wallet/import/history_import.h"
 #include "wallet/support/dump.h"
 #include "wallet/support/world.h"
 
@@ -49,9 +49,9 @@ class WalletKills : public testing::TestWithParam<sql::test::Engine> {
       }
       const auto block = make_block(engine->network(), prev, height, txs, height);
       prev = block->hash;
-      ASSERT_TRUE(engine->feed().on_block({Ordinal(height), block, false, 1}));
+      ASSERT_TRUE(engine->consumer().on_block({Ordinal(height), block, false, 1}));
     }
-    ASSERT_TRUE(engine->feed().flush());
+    ASSERT_TRUE(engine->consumer().flush());
   }
   std::unique_ptr<WalletEngine> open(Hear hear = {}) const {
     sql::DatabaseOptions options;

@@ -1,5 +1,5 @@
 // What people call things is shown where the things are.
-#include "wallet/labels.h"
+#include "wallet/query/labels.h"
 #include "wallet/support/story.h"
 
 namespace coffer::wallet::test {

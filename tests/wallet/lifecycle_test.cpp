@@ -343,7 +343,7 @@ TEST_P(TxArrow, AParentOfAPublishedChildIsNotPending) {
 TEST_P(TxArrow, AfterAWaitTheMempoolIsLearntAnew) {
   const MadeTx payment = incoming();
   see(payment);
-  ok(feed().look_again());
+  ok(consumer().look_again());
   EXPECT_EQ(status(payment), "published");
   EXPECT_FALSE(in_mempool(payment));
   see(payment);

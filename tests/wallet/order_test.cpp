@@ -61,8 +61,8 @@ class ListOrder : public Story {
   std::string oldest() { return coins(CoinOrder::kOldest); }
   std::string newest() { return coins(CoinOrder::kNewest); }
   void rescan(std::uint64_t height) {
-    ok(feed().rescan_block(alice_, *chain_[height],
-                           [](const auto&) { return Result<bool>(true); }));
+    ok(consumer().rescan_block(alice_, *chain_[height],
+                               [](const auto&) { return Result<bool>(true); }));
   }
 
  private:

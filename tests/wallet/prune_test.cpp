@@ -83,8 +83,8 @@ TEST_P(Prune, W6_AReplayOfWhatIsPrunedChangesNothing) {
   in_block.block = BlockRef{2, chain_[2]->hash, chain_[2]->time_unix_s, 1};
   ok(record(away, in_block));
   for (const std::uint64_t height : {0u, 1u, 2u}) {
-    const auto looked = feed().rescan_block(alice_, *chain_[height],
-                                            [](const auto&) { return Result<bool>(true); });
+    const auto looked = consumer().rescan_block(alice_, *chain_[height],
+                                                [](const auto&) { return Result<bool>(true); });
     ok(looked);
     EXPECT_EQ(*looked, 0u);
     deliver(chain_[height]);
@@ -161,7 +161,7 @@ TEST_P(Prune, W6_ARollbackBelowWhatIsPrunedIsRefusedWhole) {
   EXPECT_EQ(code(try_roll_back(chain_.size() - 1)), Code::kBeyondWindow);
   EXPECT_EQ(code(try_roll_back(chain_.size())), Code::kBeyondWindow);
   EXPECT_EQ(everything(), before);
-  EXPECT_EQ(feed().position(), position_after(chain_.size()));
+  EXPECT_EQ(consumer().position(), position_after(chain_.size()));
   mine();  // it goes on
   (void)roll_back(chain_.size() - 2);
   EXPECT_EQ(status(later), "published");
@@ -175,7 +175,7 @@ TEST_P(Prune, W6_ABlockOfWhichSomethingIsPrunedIsNotPutInPlaceOfAnother) {
   const std::string before = everything();
   const auto other = make_block(network(), chain_[0]->hash, 1, {incoming(5)}, 777);
   EXPECT_EQ(
-      code(feed().rescan_block(alice_, *other, [](const auto&) { return Result<bool>(true); })),
+      code(consumer().rescan_block(alice_, *other, [](const auto&) { return Result<bool>(true); })),
       Code::kBeyondWindow);
   EXPECT_EQ(everything(), before);
 }

@@ -12,7 +12,7 @@ class PrunedBefore : public PruneStory {
     std::uint64_t changed = 0;
     for (const auto& block : chain_) {
       const auto looked =
-          feed().rescan_block(alice_, *block, [](const auto&) { return Result<bool>(true); });
+          consumer().rescan_block(alice_, *block, [](const auto&) { return Result<bool>(true); });
       ok(looked);
       changed += looked.value_or(0);
     }
@@ -144,7 +144,7 @@ TEST_P(PrunedBefore, TheChainTakesSuchACoinFromWhoeverHeldIt) {
   prune();
   watch(alice_, script(3));
   // Between the two blocks it looks unspent.
-  ok(feed().rescan_block(alice_, *chain_[0], [](const auto&) { return Result<bool>(true); }));
+  ok(consumer().rescan_block(alice_, *chain_[0], [](const auto&) { return Result<bool>(true); }));
   const MadeTx rival = tx({coin(money, 1)}, {{1, 40}}), child = tx({coin(rival)}, {{1, 30}});
   ok(record_pending(rival));
   ok(record_pending(child));

@@ -41,7 +41,7 @@ TEST_P(Reorg, OfAllThereIs) {
   EXPECT_EQ(status(payment), "published");
   EXPECT_EQ(balance().tip_height, -1);
   EXPECT_EQ(number("SELECT count(*) FROM blocks"), 0);
-  EXPECT_TRUE(feed().position().at_origin);
+  EXPECT_TRUE(consumer().position().at_origin);
   bring_back(gone);
   EXPECT_EQ(balance().confirmed, 100u);
 }
@@ -106,7 +106,7 @@ TEST_P(Reorg, E3_AnotherBlockAtTheSameHeightIsRefused) {
   const std::string before = everything();
   EXPECT_EQ(code(try_deliver(other)), Code::kUnavailable);
   EXPECT_EQ(everything(), before);
-  EXPECT_EQ(feed().position(), position_after(2));
+  EXPECT_EQ(consumer().position(), position_after(2));
   mine();  // the right one goes on
   EXPECT_EQ(balance().tip_height, 2);
 }
@@ -170,17 +170,17 @@ TEST_P(Reorg, E2_BlocksThatAreHeldBackComeInOneCommit) {
   const auto first = append_block({incoming(1)}), second = append_block({incoming(2)});
   deliver(first, 2);
   EXPECT_EQ(balance().total, 0u);
-  EXPECT_EQ(feed().position(), position_after(1));  // the bus goes on from there
+  EXPECT_EQ(consumer().position(), position_after(1));  // the bus goes on from there
   deliver(second, 1);
-  ok(feed().flush());
+  ok(consumer().flush());
   EXPECT_EQ(balance().total, 3u);
-  EXPECT_EQ(feed().position(), position_after(2));
+  EXPECT_EQ(consumer().position(), position_after(2));
 }
 
 TEST_P(Reorg, E2_ACommitDoesNotSpanTheLineOfTheWindow) {
   const auto give = [&](std::uint64_t amount, bool below_window, std::uint64_t behind) {
     const auto block = append_block({incoming(amount)});
-    ok(feed().on_block({Ordinal(block->number.value), block, below_window, behind}));
+    ok(consumer().on_block({Ordinal(block->number.value), block, below_window, behind}));
   };
   give(1, true, 4);
   give(2, true, 3);
@@ -197,7 +197,7 @@ TEST_P(Reorg, E2_WhatWasHeldBackAndLostComesAgain) {
   mine();
   deliver(append_block({incoming(5)}), 1);
   engine_->open();  // a crash
-  EXPECT_EQ(feed().position(), position_after(1));
+  EXPECT_EQ(consumer().position(), position_after(1));
   deliver(chain_.back());
   EXPECT_EQ(balance().total, 5u);
 }

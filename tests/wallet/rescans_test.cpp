@@ -8,8 +8,8 @@ namespace {
 class Rescans : public Story {
  protected:
   Result<std::uint64_t> look_at(WalletId wallet, std::uint64_t height, bool on_chain = true) {
-    return feed().rescan_block(wallet, *chain_[height],
-                               [=](const auto&) { return Result<bool>(on_chain); });
+    return consumer().rescan_block(wallet, *chain_[height],
+                                   [=](const auto&) { return Result<bool>(on_chain); });
   }
 };
 

@@ -1,6 +1,6 @@
 // What takes long is done in steps, each a commit of its own: one that stops between two is valid,
 // and the same again does the rest.
-#include "wallet/descriptor_test_util.h"
+#include "wallet/descriptor/descriptor_test_util.h"
 #include "wallet/support/story.h"
 
 namespace coffer::wallet::test {

@@ -36,14 +36,14 @@ TEST_P(Told, E1_ABlockThatSpendsItsInputOverrulesIt) {
 }
 
 TEST_P(Told, E1_AlsoAfterARestart) {
-  engine_->open_feed();
+  engine_->open_consumer();
   mine({later_});
   EXPECT_EQ(status(told_), "failed: double_spent");
 }
 
 TEST_P(Told, E1_ARescanOfAnOlderBlockOverrulesIt) {
-  engine_->open_feed();
-  ok(feed().rescan_block(alice_, *chain_[1], [](const auto&) { return Result<bool>(true); }));
+  engine_->open_consumer();
+  ok(consumer().rescan_block(alice_, *chain_[1], [](const auto&) { return Result<bool>(true); }));
   EXPECT_EQ(status(told_), "failed: double_spent");
   EXPECT_EQ(status(rival_), "published@1");
 }
@@ -83,7 +83,7 @@ TEST_P(Told, E1_ABlockThatWasNamedAtAnotherHeightIsPutRight) {
   wrong.block->height = 3;  // off by one
   ok(record(payment, wrong));
   EXPECT_EQ(status(payment), "published@3");
-  ok(feed().rescan_block(alice_, *chain_[4], [](const auto&) { return Result<bool>(true); }));
+  ok(consumer().rescan_block(alice_, *chain_[4], [](const auto&) { return Result<bool>(true); }));
   EXPECT_EQ(status(payment), "published@4");
 }
 
@@ -104,7 +104,7 @@ TEST_P(Told, E1_ItIsPutRightAlsoBetweenBlocksOfWhichSomethingIsPruned) {
   ok(record(payment, wrong));
   const auto truth =
       make_block(network(), chain_[height - 1]->hash, height, {incoming(5, 9)}, 4'711);
-  ok(feed().rescan_block(alice_, *truth, [](const auto&) { return Result<bool>(true); }));
+  ok(consumer().rescan_block(alice_, *truth, [](const auto&) { return Result<bool>(true); }));
   EXPECT_EQ(status(payment), "published");
   EXPECT_EQ(balance().confirmed, 105u);
 }
@@ -120,8 +120,8 @@ TEST_P(Told, WhatTheChainHasSaidIsNotWatchedAnyMore) {
   const MadeTx old = incoming(20, 7);
   mine({old});
   ok(sql("UPDATE transactions SET is_told = $1", {true}));
-  ok(feed().rescan_block(alice_, *chain_[4], [](const auto&) { return Result<bool>(true); }));
-  ok(feed().rescan_block(bob, *chain_[5], [](const auto&) { return Result<bool>(true); }));
+  ok(consumer().rescan_block(alice_, *chain_[4], [](const auto&) { return Result<bool>(true); }));
+  ok(consumer().rescan_block(bob, *chain_[5], [](const auto&) { return Result<bool>(true); }));
   EXPECT_EQ(told(), 1);
   mine({later_});
   EXPECT_EQ(status(told_), "failed: double_spent");

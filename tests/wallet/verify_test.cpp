@@ -1,6 +1,6 @@
 // verify() finds damage: every rule is broken once, by somebody for whom no constraint holds.
 #include "sql/test_damage.h"
-#include "wallet/descriptor_test_util.h"
+#include "wallet/descriptor/descriptor_test_util.h"
 #include "wallet/support/story.h"
 
 namespace coffer::wallet::test {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "http/message.h"
-#include "wallet/labels.h"
+#include "wallet/query/labels.h"
 #include "wallet/store.h"
 
 namespace coffer::api {

@@ -1,7 +1,7 @@
 // A wallet, carol's, that watches descriptors of one key.
 #pragma once
 
-#include "wallet/descriptor_test_util.h"
+#include "wallet/descriptor/descriptor_test_util.h"
 #include "wallet/support/story.h"
 
 namespace coffer::wallet::test {

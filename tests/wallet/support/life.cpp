@@ -43,7 +43,7 @@ std::vector<MadeTx> Life::minable() {
 void Life::mine() {
   if (rng_.one_in(3)) (void)any_tx();  // one that nobody saw before
   connect(minable(), rng_.one_in(3) ? 1 : 0);
-  feed([&](Feed& feed) { return feed.flush(); });
+  each_consumer([&](Consumer& consumer) { return consumer.flush(); });
 }
 
 void Life::connect(const std::vector<MadeTx>& txs, std::uint64_t behind) {
@@ -53,7 +53,7 @@ void Life::connect(const std::vector<MadeTx>& txs, std::uint64_t behind) {
   did_ = fmt::format("block {} with {} transactions", height, txs.size());
   connect_models();
   const bus::BlockApplied event{Ordinal(height), chain_.back().block, behind > 0, behind};
-  feed([&](Feed& feed) { return feed.on_block(event); });
+  each_consumer([&](Consumer& consumer) { return consumer.on_block(event); });
 }
 
 void Life::connect_models() {
@@ -67,7 +67,7 @@ void Life::connect_models() {
 
 void Life::grow() {
   for (std::uint64_t left = rng_.between(90, 110); left > 0; --left) connect({}, left);
-  feed([&](Feed& feed) { return feed.flush(); });
+  each_consumer([&](Consumer& consumer) { return consumer.flush(); });
   did_ = "many empty blocks";
 }
 
@@ -83,7 +83,7 @@ void Life::reorganise() {
   if (height < floor) {
     did_ = "rolled back too far";
     for (WalletEngine* engine : engines_)
-      ASSERT_EQ(code_of(engine->feed().on_rollback({position(height)})), Code::kBeyondWindow);
+      ASSERT_EQ(code_of(engine->consumer().on_rollback({position(height)})), Code::kBeyondWindow);
     return;
   }
   did_ = fmt::format("rolled back to {} blocks", height);
@@ -93,7 +93,7 @@ void Life::reorganise() {
     model.tip = static_cast<std::int64_t>(height) - 1;
     model.disconnect_above(model.tip);
   }
-  feed([&](Feed& feed) { return feed.on_rollback({to}); });
+  each_consumer([&](Consumer& consumer) { return consumer.on_rollback({to}); });
 }
 
 bus::Position Life::position(std::uint64_t height) const {
@@ -143,7 +143,7 @@ void Life::rescan_block() {
     found_spends_ += model.stub_spends.size() - spends;
   }
   for (std::size_t e = 0; e < engines_.size(); ++e) {
-    const auto looked = engines_[e]->feed().rescan_block(
+    const auto looked = engines_[e]->consumer().rescan_block(
         ids_[e][wallet], *chain_[height].block, [](const auto&) { return Result<bool>(true); });
     ASSERT_TRUE(looked) << engines_[e]->name() << ": " << looked.error().message;
   }

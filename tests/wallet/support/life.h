@@ -82,7 +82,7 @@ class Life {
   // Blocks enough that what was confirmed may go, and then it goes.
   void age() {
     for (std::uint64_t left = 5; left > 0; --left) connect({}, left);
-    feed([&](Feed& feed) { return feed.flush(); });
+    each_consumer([&](Consumer& consumer) { return consumer.flush(); });
     for (std::size_t w = 0; w < kWallets; ++w) prune(w, rng_.below(3'000), false);
     ASSERT_NO_FATAL_FAILURE(compare()) << "after ageing";
   }
@@ -196,10 +196,10 @@ class Life {
       }
     }
   }
-  template <typename OnFeed>
-  void feed(OnFeed on_feed) {
+  template <typename OnConsumer>
+  void each_consumer(OnConsumer on_consumer) {
     for (WalletEngine* engine : engines_) {
-      const Result<> done = on_feed(engine->feed());
+      const Result<> done = on_consumer(engine->consumer());
       ASSERT_TRUE(done) << engine->name() << ": " << did_ << ": " << done.error().message;
     }
   }
@@ -260,14 +260,15 @@ class Life {
     did_ = "seen " + to_hex(tx.id.view().first(6));
     if (tx.coinbase) return;
     for (ModelWallet& model : models_) (void)model.record_published(tx, true);
-    feed([&](Feed& feed) { return feed.on_tx_seen(make_seen(network(), tx)); });
+    each_consumer(
+        [&](Consumer& consumer) { return consumer.on_tx_seen(make_seen(network(), tx)); });
   }
   void drop() {
     if (made_.empty()) return;
     const MadeTx& tx = made_[rng_.below(made_.size())];
     did_ = "dropped " + to_hex(tx.id.view().first(6));
     for (ModelWallet& model : models_) model.drop(tx.id);
-    feed([&](Feed& feed) { return feed.on_tx_dropped({tx.id}); });
+    each_consumer([&](Consumer& consumer) { return consumer.on_tx_dropped({tx.id}); });
   }
   void record(const MadeTx& tx) {
     const std::size_t wallet = rng_.below(kWallets);

@@ -102,9 +102,9 @@ void Life::crash() {
     const Hash256 prev = chain_.empty() ? Hash256{} : chain_.back().block->hash;
     chain_.push_back({make_block(network(), prev, chain_.size(), txs, ++nonce_), txs});
     const bus::BlockApplied waits{Ordinal(chain_.size() - 1), chain_.back().block, true, 1};
-    feed([&](Feed& feed) { return feed.on_block(waits); });
+    each_consumer([&](Consumer& consumer) { return consumer.on_block(waits); });
   }
-  for (WalletEngine* engine : engines_) all_of_it ? engine->open() : engine->open_feed();
+  for (WalletEngine* engine : engines_) all_of_it ? engine->open() : engine->open_consumer();
   for (ModelWallet& model : models_)
     for (auto& [id, entry] : model.txs) entry.in_mempool = false;
   if (chain_.empty()) return;
@@ -114,7 +114,7 @@ void Life::crash() {
   }
   // What was applied is delivered again and changes nothing; what was not comes now.
   const bus::BlockApplied event{Ordinal(chain_.size() - 1), chain_.back().block, false, 0};
-  feed([&](Feed& feed) { return feed.on_block(event); });
+  each_consumer([&](Consumer& consumer) { return consumer.on_block(event); });
 }
 
 }  // namespace coffer::wallet::test

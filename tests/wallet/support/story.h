@@ -60,7 +60,7 @@ class Story : public testing::TestWithParam<sql::test::Engine> {
     return clock;
   }
   Store& store() { return engine_->store(); }
-  Feed& feed() { return engine_->feed(); }
+  Consumer& consumer() { return engine_->consumer(); }
   const chain::Network& network() const { return engine_->network(); }
 
   // ---- wallets: alice has script(1) and script(2) ----
@@ -97,8 +97,8 @@ class Story : public testing::TestWithParam<sql::test::Engine> {
     return made;
   }
 
-  void see(const MadeTx& seen) { ok(feed().on_tx_seen(make_seen(network(), seen))); }
-  void drop(const MadeTx& dropped) { ok(feed().on_tx_dropped({dropped.id})); }
+  void see(const MadeTx& seen) { ok(consumer().on_tx_seen(make_seen(network(), seen))); }
+  void drop(const MadeTx& dropped) { ok(consumer().on_tx_dropped({dropped.id})); }
   Result<Recorded> record(const MadeTx& made, RecordOptions options = {}) {
     return store().record(alice_, made.raw, options);
   }
@@ -144,7 +144,7 @@ class Story : public testing::TestWithParam<sql::test::Engine> {
   // Empty blocks, in one commit.
   void mine_empty(std::uint64_t count) {
     for (std::uint64_t left = count; left > 0; --left) deliver(append_block({}), left - 1);
-    ok(feed().flush());
+    ok(consumer().flush());
   }
   std::shared_ptr<const chain::Block> append_block(const std::vector<MadeTx>& txs) {
     const Hash256 prev = chain_.empty() ? Hash256{} : chain_.back()->hash;
@@ -152,7 +152,7 @@ class Story : public testing::TestWithParam<sql::test::Engine> {
     return chain_.back();
   }
   Result<> try_deliver(const std::shared_ptr<const chain::Block>& block, std::uint64_t behind = 0) {
-    return feed().on_block({Ordinal(block->number.value), block, false, behind});
+    return consumer().on_block({Ordinal(block->number.value), block, false, behind});
   }
   void deliver(const std::shared_ptr<const chain::Block>& block, std::uint64_t behind = 0) {
     ok(try_deliver(block, behind));
@@ -162,7 +162,7 @@ class Story : public testing::TestWithParam<sql::test::Engine> {
     return bus::Position::after(Ordinal(blocks - 1), chain_[blocks - 1]->point());
   }
   Result<> try_roll_back(std::uint64_t blocks) {
-    return feed().on_rollback({position_after(chain_.size() - blocks)});
+    return consumer().on_rollback({position_after(chain_.size() - blocks)});
   }
   // The blocks that are gone, oldest first: deliver() brings them back.
   std::vector<std::shared_ptr<const chain::Block>> roll_back(std::uint64_t blocks) {
