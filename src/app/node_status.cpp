@@ -15,11 +15,12 @@ api::TipStatus tip_status(const chain::Network& network, const chainstate::Heade
 }
 
 // As they were left. Errors: kNotFound if there is no database yet.
-Result<wallet::Glance> stored_wallets(const config::Config& config, const chain::Network& network) {
+Result<wallet::DatabaseSummary> stored_wallets(const config::Config& config,
+                                               const chain::Network& network) {
   sql::DatabaseOptions options = TRY(wallet_database(config));
   options.create_if_missing = false;
   const auto database = TRY(sql::Database::open(std::move(options)));
-  return wallet::glance(*database, network);
+  return wallet::read_summary(*database, network);
 }
 
 }  // namespace

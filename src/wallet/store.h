@@ -292,7 +292,7 @@ class Store {
   Store(sql::Database& database, chain::Network network, StoreOptions options);
   Result<Recorded> change_pending(WalletId wallet, const Hash256& tx, TxStatus to);
   // What prune() would do, without a turn to write.
-  Result<Pruned> promise_prune(WalletId wallet, const PruneOptions& options) const;
+  Result<Pruned> prune_dry_run(WalletId wallet, const PruneOptions& options) const;
 
   sql::Database& database_;
   const chain::Network network_;

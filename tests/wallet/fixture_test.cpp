@@ -96,8 +96,8 @@ TEST_P(WalletFixture, Version1KeepsWhatItRecorded) {
   const auto fixed = connection->value<std::int64_t>("SELECT fixed_height FROM pruned_summary");
   ASSERT_TRUE(fixed) << fixed.error().message;
   EXPECT_EQ(fixed->value_or(0), 104);
-  const auto named_by_user =
-      connection->value<std::int64_t>("SELECT max(block_height) FROM transactions WHERE is_told");
+  const auto named_by_user = connection->value<std::int64_t>(
+      "SELECT max(block_height) FROM transactions WHERE user_confirmed");
   ASSERT_TRUE(named_by_user) << named_by_user.error().message;
   EXPECT_EQ(named_by_user->value_or(0), 105);
 }

@@ -1,13 +1,13 @@
 // Two processes that follow the chain for one database: not asked for, and not harmful either.
-#include "wallet/support/story.h"
+#include "wallet/support/wallet_test.h"
 
 namespace coffer::wallet::test {
 namespace {
 
-class Followers : public Story {
+class Followers : public WalletTest {
  protected:
   void SetUp() override {
-    Story::SetUp();
+    WalletTest::SetUp();
     if (engine_ == nullptr) return;
     mine();
     paid_ = tx({foreign(1)}, {{1, 100}});
@@ -35,7 +35,7 @@ class Followers : public Story {
 };
 COFFER_ON_BOTH_ENGINES(Followers);
 
-TEST_P(Followers, ABlockIsTakenOnce) {
+TEST_P(Followers, BlockIsAppliedOnce) {
   EXPECT_EQ(status(paid_), "published@1");
   EXPECT_EQ(balance().confirmed, 100u);
   EXPECT_EQ(other_->position(), consumer().position());
@@ -45,7 +45,7 @@ TEST_P(Followers, ABlockIsTakenOnce) {
   EXPECT_EQ(balance().confirmed, 107u);
 }
 
-TEST_P(Followers, WhatOneDisconnectedIsWatchedByTheOther) {
+TEST_P(Followers, DisconnectedIsWatchedByOther) {
   both_roll_back(2);
   EXPECT_EQ(status(paid_), "published");
   tell_other(append_block({rival_}));
@@ -53,7 +53,7 @@ TEST_P(Followers, WhatOneDisconnectedIsWatchedByTheOther) {
 }
 
 // Nothing is paid to the wallet: only the coin tells that the transaction is of interest.
-TEST_P(Followers, W12_ASpendOfACoinThatAnotherProcessFoundIsSeen) {
+TEST_P(Followers, SpendOfCoinOfOtherProcessIsSeen) {  // W12
   const MadeTx more = incoming(7);
   mine({more});
   tell_other(chain_.back());
@@ -63,7 +63,7 @@ TEST_P(Followers, W12_ASpendOfACoinThatAnotherProcessFoundIsSeen) {
   EXPECT_EQ(balance().total, 100u);
 }
 
-TEST_P(Followers, W12_ASpendOfACoinIsSeenAfterARestart) {
+TEST_P(Followers, SpendIsSeenAfterRestart) {  // W12
   engine_->open();
   const MadeTx payment = tx({coin(paid_)}, {{99, 90}});
   mine({payment});
@@ -71,7 +71,7 @@ TEST_P(Followers, W12_ASpendOfACoinIsSeenAfterARestart) {
   EXPECT_EQ(balance().total, 0u);
 }
 
-TEST_P(Followers, W12_ASpendOfACoinThatAPersonRecordedIsSeen) {
+TEST_P(Followers, SpendOfRecordedCoinIsSeen) {  // W12
   const MadeTx more = incoming(7), payment = tx({coin(more)}, {{99, 6}});
   ok(record(more));
   see(payment);
@@ -80,7 +80,7 @@ TEST_P(Followers, W12_ASpendOfACoinThatAPersonRecordedIsSeen) {
 }
 
 // The payment was in a block when it read the wallets; it takes the block away itself.
-TEST_P(Followers, W12_WhatIsDisconnectedAfterARestartIsWatched) {
+TEST_P(Followers, DisconnectedIsWatchedAfterRestart) {  // W12
   engine_->open();
   mine();  // it has read the wallets
   (void)roll_back(3);
@@ -89,13 +89,13 @@ TEST_P(Followers, W12_WhatIsDisconnectedAfterARestartIsWatched) {
   EXPECT_EQ(status(paid_), "failed: double_spent");
 }
 
-TEST_P(Followers, AlsoInTheMempool) {
+TEST_P(Followers, MempoolSpendOfOtherProcessIsSeen) {
   both_roll_back(2);
   ok(other_->on_tx_seen(make_seen(network(), rival_)));
   EXPECT_EQ(status(paid_), "replaced: replaced");
 }
 
-TEST_P(Followers, AlsoWhenItHadNothingToRollBackItself) {
+TEST_P(Followers, RollbackWithoutOwnBlocks) {
   (void)roll_back(2);
   mine({tx({foreign(3)}, {{1, 5}})});
   mine();
@@ -109,7 +109,7 @@ TEST_P(Followers, AlsoWhenItHadNothingToRollBackItself) {
   EXPECT_EQ(balance().confirmed, 5u);
 }
 
-TEST_P(Followers, AfterAWaitTheDatabaseSaysWhereItStands) {
+TEST_P(Followers, PositionIsReadAfterWait) {
   ok(other_->on_rollback({position_after(1)}));
   EXPECT_EQ(code(try_deliver(append_block({incoming(7)}))), Code::kUnavailable);
   EXPECT_EQ(consumer().position(), position_after(3));
@@ -119,7 +119,7 @@ TEST_P(Followers, AfterAWaitTheDatabaseSaysWhereItStands) {
   EXPECT_EQ(balance().confirmed, 107u);
 }
 
-TEST_P(Followers, WhatIsHeldOnAnotherBranchIsDropped) {
+TEST_P(Followers, HeldBlocksOfOtherBranchAreDropped) {
   deliver(append_block({incoming(7)}), 1);  // held back
   EXPECT_EQ(balance().confirmed, 100u);
   ok(other_->on_rollback({position_after(2)}));
@@ -131,14 +131,14 @@ TEST_P(Followers, WhatIsHeldOnAnotherBranchIsDropped) {
   EXPECT_EQ(balance().confirmed, 105u);
 }
 
-TEST_P(Followers, WhatIsHeldAndStillFollowsIsKept) {
+TEST_P(Followers, HeldBlocksOfSameBranchAreKept) {
   deliver(append_block({incoming(7)}), 1);  // held back
   ok(consumer().look_again());
   EXPECT_EQ(consumer().position(), position_after(4));
   EXPECT_EQ(balance().confirmed, 107u);
 }
 
-TEST_P(Followers, NobodyUndoesTheBlocksOfAnotherBranch) {
+TEST_P(Followers, RollbackOfOtherBranchIsRefused) {
   // The other one's node knows a branch from block 1 on, three blocks long; the first one's only
   // that block 2 has gone.
   const auto first_branch = chain_;
@@ -153,7 +153,7 @@ TEST_P(Followers, NobodyUndoesTheBlocksOfAnotherBranch) {
   EXPECT_EQ(consumer().position(), position_after(4));
 }
 
-TEST_P(Followers, ARescanOnAnotherBranchChangesNothing) {
+TEST_P(Followers, RescanOfOtherBranchChangesNothing) {
   const auto asked = [&](const bus::Position& stored) -> Result<bool> {
     return stored.point.hash == chain_.back()->hash;
   };
@@ -167,7 +167,7 @@ TEST_P(Followers, ARescanOnAnotherBranchChangesNothing) {
   EXPECT_EQ(status(paid_), "published");
 }
 
-TEST(FollowsAlone, ReadsOnlyWhatIsNew) {
+TEST(FollowsAlone, ReadsOnlyNewRows) {
   const TempDir dir;
   int all_scripts = 0;
   sql::DatabaseOptions options;

@@ -11,7 +11,7 @@
 #include "wallet/descriptor/descriptor_test_util.h"
 #include "wallet/import/history_import.h"
 #include "wallet/support/dump.h"
-#include "wallet/support/world.h"
+#include "wallet/support/tx_builder.h"
 
 namespace coffer::wallet::test {
 namespace {
@@ -151,7 +151,7 @@ INSTANTIATE_TEST_SUITE_P(On, WalletKills,
                          testing::Values(sql::test::Engine::kSqlite, sql::test::Engine::kPostgres),
                          sql::test::engine_name);
 
-TEST_P(WalletKills, StepsThatAreKilledAgainAndAgain) {
+TEST_P(WalletKills, ImportResumesAfterEveryKill) {
   const std::string expected = done_in_peace();
   make_database();
   const std::uint64_t seed = random_seed();
@@ -175,7 +175,7 @@ TEST_P(WalletKills, StepsThatAreKilledAgainAndAgain) {
   EXPECT_EQ(state(), expected);
 }
 
-TEST_P(WalletKills, TwoAtOnceDoItOnce) {
+TEST_P(WalletKills, ConcurrentImportsApplyOnce) {
   const std::string expected = done_in_peace();
   for (int round = 0; round < 5; ++round) {
     make_database();

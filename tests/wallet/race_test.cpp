@@ -13,7 +13,7 @@
 #include "base/random.h"
 #include "base/stopwatch.h"
 #include "wallet/support/engines.h"
-#include "wallet/support/world.h"
+#include "wallet/support/tx_builder.h"
 
 namespace coffer::wallet::test {
 namespace {

@@ -80,7 +80,7 @@ TEST(DescriptorErrors, Bip380KeyExpressions) {
   }
 }
 
-TEST(DescriptorErrors, FunctionsInTheWrongPlace) {
+TEST(DescriptorErrors, MisplacedFunctions) {
   const std::pair<std::string, std::string> cases[] = {
       {"sh(" + kPlain + ")", "position 3: a function is needed here"},
       {"wsh(" + kPlain + ")", "position 4: a function is needed here"},
@@ -147,7 +147,7 @@ TEST(DescriptorErrors, LimitsAreExact) {
   EXPECT_EQ(too_long.error().code, Code::kTooLarge);
 }
 
-TEST(DescriptorErrors, PathsHaveAnEnd) {
+TEST(DescriptorErrors, PathLengthIsBounded) {
   std::string path;
   for (std::size_t i = 0; i < kMaxPathSteps; ++i) path += "/0";
   EXPECT_EQ(message_of("pk([00000000" + path + "]" + kKeyA + path + "/*)"), "accepted");
@@ -161,7 +161,7 @@ TEST(DescriptorErrors, PathsHaveAnEnd) {
             "position 3: a path that leads below depth 255");
 }
 
-TEST(DescriptorErrors, PrivateKeysAreRefusedAndNotRepeated) {
+TEST(DescriptorErrors, PrivateKeyIsRefusedAndNotEchoed) {
   for (const std::string& secret : {kSecretXprv, kSecretWif})
     for (const std::string format :
          {"pk({})", "wpkh([d34db33f/84h]{}/0/*)", "sh(wsh(multi(1,{})))", "tr({})", "combo({}/*)",
@@ -177,7 +177,7 @@ TEST(DescriptorErrors, PrivateKeysAreRefusedAndNotRepeated) {
             "(xpub) instead");
 }
 
-TEST(DescriptorErrors, KeysAndAddressesBelongToTheNetwork) {
+TEST(DescriptorErrors, OtherNetworkIsRefused) {
   EXPECT_EQ(message_of("pk(" + kTestnetKey + ")", "testnet"), "accepted");
   EXPECT_EQ(message_of("pk(" + kTestnetKey + ")", "regtest"), "accepted");
   EXPECT_EQ(message_of("pk(" + kKeyA + ")", "regtest"),

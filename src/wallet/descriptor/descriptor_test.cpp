@@ -76,7 +76,7 @@ TEST(Descriptor, Bip383Multisig) {
                "2e1a2fc7a8755ab5b694c575fce742c48d9ff192e63df5193e4c7afe1f9c52ae"}));
 }
 
-TEST(Descriptor, Bip384ComboIsUpToFourScripts) {
+TEST(Descriptor, Bip384Combo) {
   EXPECT_EQ(scripts_of(call("combo({})")),
             (Scripts{scripts_of(call("pk({})"))[0], scripts_of(call("pkh({})"))[0],
                      scripts_of(call("wpkh({})"))[0], scripts_of(call("sh(wpkh({}))"))[0]}));
@@ -153,7 +153,7 @@ TEST(Descriptor, Bip389Alternatives) {
   }
 }
 
-TEST(Descriptor, SaysWhatItIs) {
+TEST(Descriptor, ScriptTypes) {
   const auto parsed = [](const std::string& text) {
     return parse_descriptor(bitcoin(), text).value();
   };
@@ -192,7 +192,7 @@ TEST(Descriptor, HardenedStepsParseButDoNotDerive) {
   }
 }
 
-TEST(Descriptor, TheLastIndexIsBelowTwoToThe31) {
+TEST(Descriptor, IndexIsBelowTwoToThe31) {
   const auto descriptor = parse_descriptor(bitcoin(), "wpkh(" + kKeyA + "/*)").value();
   EXPECT_TRUE(descriptor.derive(crypto::kHardened - 1));
   EXPECT_FALSE(descriptor.derive(crypto::kHardened));

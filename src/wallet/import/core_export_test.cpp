@@ -37,7 +37,7 @@ std::string message_of_export(const std::string& json) {
   return result ? "accepted" : result.error().message;
 }
 
-TEST(CoreExport, ReadsWhatCorePrints) {
+TEST(CoreExport, ListDescriptorsOutput) {
   const auto result = parse_core_export(bitcoin(), exported(kFirst));
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->wallet_name, "savings");
@@ -59,7 +59,7 @@ TEST(CoreExport, ReadsWhatCorePrints) {
   EXPECT_EQ(result->descriptors[3].birthday_s, 0u);
 }
 
-TEST(CoreExport, ReadsTheAnswerOfTheRpcInterface) {
+TEST(CoreExport, RpcResponse) {
   const auto result = parse_core_export(
       bitcoin(), R"({"result": )" + exported(kFirst) + R"(, "error": null, "id": 1})");
   ASSERT_TRUE(result) << result.error().message;
@@ -67,14 +67,14 @@ TEST(CoreExport, ReadsTheAnswerOfTheRpcInterface) {
   EXPECT_FALSE(parse_core_export(bitcoin(), R"({"result": null, "error": {"code": -4}})"));
 }
 
-TEST(CoreExport, RefusesPrivateKeysWithoutRepeatingThem) {
+TEST(CoreExport, PrivateKeyIsRefusedAndNotEchoed) {
   const std::string message =
       message_of_export(exported("wpkh(" + kSecretXprv + "/84h/0h/0h/0/*)"));
   EXPECT_TRUE(message.starts_with("descriptors[0]: position 5: this is a private key")) << message;
   EXPECT_FALSE(leaks(message, kSecretXprv));
 }
 
-TEST(CoreExport, NamesTheEntryAndTheField) {
+TEST(CoreExport, ErrorsNameEntryAndField) {
   const std::string good = "\"desc\": \"" + kFirst + "\"";
   const std::pair<std::string, std::string> cases[] = {
       {R"json({"desc": "wpkh(x)"})json", "descriptors[0]: position 5: not a key"},
@@ -108,7 +108,7 @@ TEST(CoreExport, NamesTheEntryAndTheField) {
             "accepted");
 }
 
-TEST(CoreExport, HasBounds) {
+TEST(CoreExport, SizeIsBounded) {
   std::string many = R"({"descriptors": [0)";
   for (std::size_t i = 0; i < kMaxCoreExportDescriptors; ++i) many += ",0";
   EXPECT_EQ(parse_core_export(bitcoin(), many + "]}").error().code, Code::kTooLarge);
@@ -117,7 +117,7 @@ TEST(CoreExport, HasBounds) {
   EXPECT_EQ(parse_core_export(bitcoin(), std::string(1000, '[')).error().code, Code::kInvalidInput);
 }
 
-TEST(CoreExport, EveryTruncationIsRefused) {
+TEST(CoreExport, TruncationIsRefused) {
   const std::string whole = exported(kFirst);
   const chain::Network network = bitcoin();
   for (std::size_t length = 0; length < whole.size(); ++length)

@@ -144,7 +144,7 @@ class HistoryImport {
           [&](sql::Transaction& sql) -> Result<> {
             changed = 0;
             refused = nullptr;
-            TRY(share_writing(sql));
+            TRY(lock_writers_shared(sql));
             for (Waiting& one : waiting_) {
               if (one.is_overtaken) continue;
               const auto recorded = store_.record_in(sql, wallet_, *one.decoded, one.tx.options);

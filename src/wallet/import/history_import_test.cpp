@@ -55,7 +55,7 @@ class HistoryImport : public testing::Test {
   WalletId wallet_;
 };
 
-TEST_F(HistoryImport, EveryKindOfLine) {
+TEST_F(HistoryImport, EveryLineType) {
   const std::string id = chain::display(chain::Family::kBitcoin, test_txid(paying(1)));
   const auto path = file(
       {kHeader,
@@ -81,7 +81,7 @@ TEST_F(HistoryImport, EveryKindOfLine) {
   EXPECT_TRUE(store_->verify());
 }
 
-TEST_F(HistoryImport, AgainChangesNothingAndGoesOnWhereItStopped) {
+TEST_F(HistoryImport, RepeatedImportResumes) {
   std::vector<std::string> lines = {kHeader, script_line()};
   for (int i = 0; i < 250; ++i) lines.push_back(tx_line(static_cast<std::uint8_t>(i)));
   HistoryImportOptions stopping;
@@ -106,7 +106,7 @@ TEST_F(HistoryImport, AgainChangesNothingAndGoesOnWhereItStopped) {
   EXPECT_EQ(more->unchanged, 250u);
 }
 
-TEST_F(HistoryImport, ADryRunChangesNothing) {
+TEST_F(HistoryImport, DryRunChangesNothing) {
   const auto tried = try_history(*store_, wallet_, file({kHeader, script_line(), tx_line(1)}));
   ASSERT_TRUE(tried) << tried.error().message;
   EXPECT_EQ(tried->transactions, 1u);
@@ -114,7 +114,7 @@ TEST_F(HistoryImport, ADryRunChangesNothing) {
   EXPECT_FALSE(try_history(*store_, wallet_, file({kHeader, tx_line(1)})));
 }
 
-TEST_F(HistoryImport, ADryRunKnowsWhatTheWalletWatches) {
+TEST_F(HistoryImport, DryRunKnowsWatchedScripts) {
   ImportOptions far;
   far.account = "shop";
   far.watch_to = 30;
@@ -137,7 +137,7 @@ TEST_F(HistoryImport, ADryRunKnowsWhatTheWalletWatches) {
   EXPECT_FALSE(import_history(*store_, wallet_, elsewhere));
 }
 
-TEST_F(HistoryImport, TheHeaderIsTheFirstLineThatIsNotEmpty) {
+TEST_F(HistoryImport, HeaderIsFirstNonEmptyLine) {
   ASSERT_TRUE(store_->import_script(wallet_, kScript, {}));
   expect_refused({"", tx_line(1)}, "line 2");
   expect_refused({"", "", script_line()}, "line 3");
@@ -151,7 +151,7 @@ TEST_F(HistoryImport, TheHeaderIsTheFirstLineThatIsNotEmpty) {
   expect_refused({"", kHeader, kHeader}, "line 3");
 }
 
-TEST_F(HistoryImport, LabelsAreCheckedAndHaveOneForm) {
+TEST_F(HistoryImport, LabelsAreValidated) {
   const std::string id(64, 'A'), lower(64, 'a');
   const auto label = [](const std::string& kind, const std::string& ref) {
     return R"({"label":"x","kind":")" + kind + R"(","ref":")" + ref + R"("})";
@@ -166,7 +166,7 @@ TEST_F(HistoryImport, LabelsAreCheckedAndHaveOneForm) {
   EXPECT_EQ(connection->value<std::string>("SELECT ref FROM labels").value(), lower + ":7");
 }
 
-TEST_F(HistoryImport, ARivalBeforeAConfirmedOneFailsAndOneAfterItIsRefused) {
+TEST_F(HistoryImport, RivalOfConfirmedTransaction) {
   const auto rival = [](std::uint8_t nonce) {
     return R"({"tx":")" + to_hex(test_tx({foreign_outpoint(5)}, {{1'000, kScript}}, nonce)) + "\"";
   };
@@ -186,7 +186,7 @@ TEST_F(HistoryImport, ARivalBeforeAConfirmedOneFailsAndOneAfterItIsRefused) {
   expect_refused({kHeader, rival(2) + other}, "confirmed at height 7");
 }
 
-TEST_F(HistoryImport, WhatIsWrongIsNamedWithItsLine) {
+TEST_F(HistoryImport, ErrorsNameTheLine) {
   expect_refused({}, "empty");
   expect_refused({kHeader, tx_line(1)}, "line 2");  // nobody's
   expect_refused({script_line()}, "line 1");

@@ -75,7 +75,7 @@ class Importer {
 
   // The newest descriptor gives out. Where that is one that the list calls inactive, another one,
   // if there is any, becomes the newest.
-  Result<> keep_inactive_back(std::span<const Wanted> list) {
+  Result<> demote_inactive_descriptors(std::span<const Wanted> list) {
     std::set<std::string_view> inactive;
     for (const Wanted& wanted : list)
       if (!wanted.is_active) inactive.insert(wanted.text);
@@ -240,12 +240,12 @@ Result<Imported> import_all(sql::Database& database, const chain::Network& netwo
   for (bool first = true; first || !list.empty(); first = false) {
     const auto step = database.run_transaction(
         [&](sql::Transaction& sql) -> Result<Step> {
-          TRY(share_writing(sql));
+          TRY(lock_writers_shared(sql));
           TRY(TxLifecycle(sql, wallet).lock());
           Importer importer(sql, network, wallet, account);
           if (first) TRY(importer.check(list));
           Step made = TRY(importer.run(list, at_once));
-          TRY(importer.keep_inactive_back(all));
+          TRY(importer.demote_inactive_descriptors(all));
           return made;
         },
         kWrite);
@@ -310,7 +310,7 @@ Result<Imported> Store::import_script(WalletId wallet, ByteView script,
   TRY(check_watchable(script));
   return database_.run_transaction(
       [&](sql::Transaction& sql) -> Result<Imported> {
-        TRY(share_writing(sql));
+        TRY(lock_writers_shared(sql));
         TRY(TxLifecycle(sql, wallet).lock());
         const std::uint64_t account = TRY(account_id(sql, wallet, options.account));
         if (const auto known = TRY(find_script(sql, wallet, script))) {

@@ -35,13 +35,13 @@ class Pruner {
   // Which may go of the next `count` confirmed ones, in the order of the chain.
   Result<Looked> look_at_confirmed(const Found& last, std::size_t count) {
     return look(
-        "SELECT t.id, t.tx_hash, t.block_height, t.block_index, t.is_stub, NOT t.is_told"
+        "SELECT t.id, t.tx_hash, t.block_height, t.block_index, t.is_stub, NOT t.user_confirmed"
         "  AND (NOT t.is_stub OR EXISTS (SELECT 1 FROM utxos k"
         "    WHERE k.wallet_id = t.wallet_id AND k.tx_id = t.id))"
         "  AND NOT EXISTS (SELECT 1 FROM utxos u LEFT JOIN transactions s"
         "    ON s.wallet_id = u.wallet_id AND s.id = u.spent_by_tx_id"
         "    WHERE u.wallet_id = t.wallet_id AND u.tx_id = t.id AND (s.block_height IS NULL"
-        "      OR s.is_told OR s.block_height > t.tip_height - CAST($2 AS BIGINT)))"
+        "      OR s.user_confirmed OR s.block_height > t.tip_height - CAST($2 AS BIGINT)))"
         " FROM (SELECT c.*, y.tip_height FROM transactions c CROSS JOIN sync_state y"
         "   WHERE c.wallet_id = $1 AND c.block_height IS NOT NULL"
         "   AND (c.block_height, c.block_index, c.id) > ($3, $4, $5)"
@@ -206,7 +206,7 @@ Result<Pruned> Store::prune(WalletId wallet, const PruneOptions& options) {
     return fail(Code::kInvalidInput, "the limit is from 1 to 1000000, not {}", options.limit);
   if (options.invalid_older_than_ms.value_or(0) < 0)
     return fail(Code::kInvalidInput, "an age is not negative");
-  if (options.dry_run) return promise_prune(wallet, options);
+  if (options.dry_run) return prune_dry_run(wallet, options);
   Pruned sum;
   const auto run = [&](bool confirmed) -> Result<> {
     Looked looked;
@@ -214,7 +214,7 @@ Result<Pruned> Store::prune(WalletId wallet, const PruneOptions& options) {
       const Found last = looked.last;
       const auto step = database_.run_transaction(
           [&](sql::Transaction& sql) -> Result<Pruned> {
-            TRY(share_writing(sql));
+            TRY(lock_writers_shared(sql));
             TRY(TxLifecycle(sql, wallet).lock());
             Pruner pruner(sql, wallet, options_.prune_window);
             looked = TRY(confirmed ? pruner.look_at_confirmed(last, options_.step)
@@ -248,7 +248,7 @@ Result<Pruned> Store::prune(WalletId wallet, const PruneOptions& options) {
   return sum;
 }
 
-Result<Pruned> Store::promise_prune(WalletId wallet, const PruneOptions& options) const {
+Result<Pruned> Store::prune_dry_run(WalletId wallet, const PruneOptions& options) const {
   return database_.run_transaction(
       [&](sql::Transaction& sql) -> Result<Pruned> {
         TRY(require_wallet(sql, wallet));

@@ -9,13 +9,13 @@
 
 namespace coffer::wallet {
 
-Result<std::optional<TxLifecycle::Gone>> TxLifecycle::find_pruned(const Hash256& hash) {
+Result<std::optional<TxLifecycle::PrunedTx>> TxLifecycle::find_pruned(const Hash256& hash) {
   const auto found = TRY(sql_.one<std::uint64_t, std::string, std::uint64_t>(
       "SELECT height, outputs, older_addresses FROM pruned_transactions WHERE wallet_id = $1"
       " AND tx_hash = $2",
       {wallet_, hash}));
   if (!found) return std::nullopt;
-  Gone gone;
+  PrunedTx gone;
   gone.answer.tx = hash;
   gone.answer.status = TxStatus::kPublished;
   gone.answer.height = std::get<0>(*found);
@@ -24,7 +24,7 @@ Result<std::optional<TxLifecycle::Gone>> TxLifecycle::find_pruned(const Hash256&
   return gone;
 }
 
-bool TxLifecycle::Gone::had(const OwnedOutput& output) const {
+bool TxLifecycle::PrunedTx::had(const OwnedOutput& output) const {
   return output.address_id <= older_addresses ||
          outputs.find(fmt::format(",{},", output.index)) != std::string::npos;
 }
@@ -69,7 +69,8 @@ Result<TxLifecycle::Row> TxLifecycle::insert_stub(const TxView& view, const Bloc
 }
 
 Result<std::vector<Hash256>> TxLifecycle::spend_by_stub(const Row& stub,
-                                                        std::span<const Claim> claims, Word word) {
+                                                        std::span<const Claim> claims,
+                                                        ConfirmedBy confirmed_by) {
   static const std::string kRivals = fmt::format(
       "SELECT {} FROM tx_inputs i CROSS JOIN transactions t WHERE i.prev_tx_hash = $2"
       " AND i.prev_output_index = $3 AND i.wallet_id = $1 AND t.wallet_id = i.wallet_id"
@@ -82,7 +83,7 @@ Result<std::vector<Hash256>> TxLifecycle::spend_by_stub(const Row& stub,
     std::vector<Row> rivals =
         TRY(rows(kRivals, {wallet_, claim.outpoint.tx, claim.outpoint.index}));
     for (Row& rival : rivals) {
-      if (rival.height && word == Word::kPerson)
+      if (rival.height && confirmed_by == ConfirmedBy::kUser)
         return fail(Code::kConflict, "{} has spent an input of the transaction and is confirmed",
                     shown(rival.hash));
       if (!known.insert(rival.id).second) continue;
@@ -102,11 +103,12 @@ Result<std::vector<Hash256>> TxLifecycle::spend_by_stub(const Row& stub,
   return invalidated;
 }
 
-Result<Recorded> TxLifecycle::look_again(const Gone& gone, std::optional<Row> row,
-                                         const TxView& view, std::span<const OwnedOutput> owned,
-                                         const BlockRef& block, Word word) {
+Result<Recorded> TxLifecycle::add_coins_of_pruned(const PrunedTx& gone, std::optional<Row> row,
+                                                  const TxView& view,
+                                                  std::span<const OwnedOutput> owned,
+                                                  const BlockRef& block, ConfirmedBy confirmed_by) {
   Recorded answer = gone.answer;
-  if (word == Word::kPerson && answer.height != block.height)
+  if (confirmed_by == ConfirmedBy::kUser && answer.height != block.height)
     return fail(Code::kConflict, "{} was confirmed at height {} and is pruned", shown(answer.tx),
                 *answer.height);
   std::vector<OwnedOutput> fresh;
@@ -128,7 +130,7 @@ Result<Recorded> TxLifecycle::look_again(const Gone& gone, std::optional<Row> ro
         " WHERE wallet_id = $1",
         {wallet_, block.height}));
   }
-  if (!claimed.empty()) answer.invalidated = TRY(spend_by_stub(*row, claimed, word));
+  if (!claimed.empty()) answer.invalidated = TRY(spend_by_stub(*row, claimed, confirmed_by));
   (void)TRY(add_coins(*row, view, fresh));
   answer.changed = true;
   return answer;

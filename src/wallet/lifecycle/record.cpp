@@ -84,7 +84,7 @@ Result<Recorded> Store::record_in(sql::Transaction& sql, WalletId wallet,
   if (options.block) {
     TRY(add_block(sql, *options.block));
     recorded =
-        TRY(lifecycle.add_confirmed(view, owned, *options.block, TxLifecycle::Word::kPerson));
+        TRY(lifecycle.add_confirmed(view, owned, *options.block, TxLifecycle::ConfirmedBy::kUser));
   } else if (pending) {
     recorded = TRY(lifecycle.add_pending(view, owned, options));
   } else {
@@ -106,7 +106,7 @@ Result<Recorded> Store::record(WalletId wallet, ByteView raw, const RecordOption
   TRY(check_block(options));
   auto recorded = database_.run_transaction(
       [&](sql::Transaction& sql) -> Result<Recorded> {
-        TRY(share_writing(sql));
+        TRY(lock_writers_shared(sql));
         return record_in(sql, wallet, *decoded, options);
       },
       kWrite);
@@ -117,7 +117,7 @@ Result<Recorded> Store::record(WalletId wallet, ByteView raw, const RecordOption
 Result<Recorded> Store::change_pending(WalletId wallet, const Hash256& tx, TxStatus to) {
   auto recorded = database_.run_transaction(
       [&](sql::Transaction& sql) -> Result<Recorded> {
-        TRY(share_writing(sql));
+        TRY(lock_writers_shared(sql));
         TxLifecycle lifecycle(sql, wallet);
         TRY(lifecycle.lock());
         if (to != TxStatus::kPublished) return lifecycle.cancel(tx);

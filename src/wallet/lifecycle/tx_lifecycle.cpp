@@ -13,7 +13,7 @@ Result<std::vector<TxLifecycle::Row>> TxLifecycle::descendants(const Row& root) 
       "  UNION SELECT c.id, c.tx_hash FROM d CROSS JOIN tx_inputs i CROSS JOIN transactions c"
       "   WHERE i.prev_tx_hash = d.tx_hash AND i.wallet_id = $1 AND c.wallet_id = i.wallet_id"
       "   AND c.id = i.tx_id AND c.status IN ('pending', 'published')"
-      "   AND (c.block_height IS NULL OR c.is_told))"
+      "   AND (c.block_height IS NULL OR c.user_confirmed))"
       " SELECT {} FROM d CROSS JOIN transactions t WHERE t.wallet_id = $1 AND t.id = d.id"
       " AND d.id <> $2 LIMIT $4",
       kRowColumns);
@@ -57,7 +57,7 @@ Result<std::vector<Hash256>> TxLifecycle::invalidate(std::vector<Loser> losers, 
         " ON CONFLICT (wallet_id, replaced_tx_id, replacement_tx_id) DO NOTHING",
         {wallet_, loser.row.id, winner->id}));
   }
-  for (const Loser& loser : losers) TRY(settle_held(loser.row.id));
+  for (const Loser& loser : losers) TRY(recompute_held_spenders(loser.row.id));
   return done;
 }
 
@@ -112,7 +112,7 @@ Result<std::vector<Hash256>> TxLifecycle::publish_ancestors(const Row& row) {
 Result<Recorded> TxLifecycle::win(const Row& row, std::vector<Loser> losers) {
   Recorded answer = TRY(unchanged(row, true));
   answer.invalidated = TRY(invalidate(std::move(losers), &row));
-  TRY(settle_inputs(row.id));
+  TRY(recompute_input_spenders(row.id));
   return answer;
 }
 
@@ -150,7 +150,7 @@ Result<Recorded> TxLifecycle::add_pending(const TxView& view, std::span<const Ow
   }
   if (!is_new) TRY(set_status(*row, TxStatus::kPending, ""));
   row->status = TxStatus::kPending;
-  TRY(settle_inputs(row->id));
+  TRY(recompute_input_spenders(row->id));
   // After the coins are ours to write: a lease that somebody takes now waits, and then sees it.
   TRY(check_leases(*row, options));
   (void)TRY(add_coins(*row, view, owned));
@@ -224,50 +224,51 @@ Result<Recorded> TxLifecycle::add_published(const TxView& view, std::span<const 
 }
 
 Result<Recorded> TxLifecycle::add_confirmed(const TxView& view, std::span<const OwnedOutput> owned,
-                                            const BlockRef& block, Word word) {
+                                            const BlockRef& block, ConfirmedBy confirmed_by) {
   std::optional<Row> row = TRY(find(view.tx.id));
   if (!row || row->stub)
     if (const auto gone = TRY(find_pruned(view.tx.id)))
-      return look_again(*gone, std::move(row), view, owned, block, word);
-  const bool bytes = row && TRY(keep_bytes(*row, view, word == Word::kChain));
+      return add_coins_of_pruned(*gone, std::move(row), view, owned, block, confirmed_by);
+  const bool bytes = row && TRY(keep_bytes(*row, view, confirmed_by == ConfirmedBy::kChain));
   if (row && row->height == block.height) {
-    if (word == Word::kChain && row->told) {
+    if (confirmed_by == ConfirmedBy::kChain && row->user_confirmed) {
       // The person may have been wrong about its place in the block.
-      (void)TRY(sql_.execute(
-          "UPDATE transactions SET is_told = $3, block_index = $4 WHERE wallet_id = $1 AND id = $2",
-          {wallet_, row->id, false, block.index}));
+      (void)TRY(
+          sql_.execute("UPDATE transactions SET user_confirmed = $3, block_index = $4 WHERE "
+                       "wallet_id = $1 AND id = $2",
+                       {wallet_, row->id, false, block.index}));
     }
     const bool coins = TRY(add_coins(*row, view, owned));
     return unchanged(*row, bytes || coins);
   }
-  if (row && row->height && word == Word::kPerson)
+  if (row && row->height && confirmed_by == ConfirmedBy::kUser)
     return fail(Code::kConflict, "{} is confirmed at height {}", shown(row->hash), *row->height);
   if (!row) {
     row = TRY(insert(view, TxStatus::kPublished, block, false));
-    if (word == Word::kPerson) TRY(check_outlay(*row, view));
+    if (confirmed_by == ConfirmedBy::kUser) TRY(check_outlay(*row, view));
   } else {
     (void)TRY(sql_.execute(
         "UPDATE transactions SET status = 'published', reason = NULL, changed_at = coffer_now(),"
         " block_height = $3, block_index = $4, in_mempool = $5 WHERE wallet_id = $1 AND id = $2",
         {wallet_, row->id, block.height, block.index, false}));
   }
-  TRY(set_told(*row, word == Word::kPerson));
+  TRY(set_user_confirmed(*row, confirmed_by == ConfirmedBy::kUser));
   row->status = TxStatus::kPublished;
   row->height = block.height;
   std::vector<Loser> losers;
   std::vector<Row> others = TRY(conflicts(*row));
   for (Row& other : others) {
-    if (other.height && word == Word::kPerson)
+    if (other.height && confirmed_by == ConfirmedBy::kUser)
       return fail(Code::kConflict, "{} has spent an input of the transaction and is confirmed",
                   shown(other.hash));
     losers.push_back({std::move(other), TxStatus::kFailed, kDoubleSpentReason, true});
   }
-  if (word == Word::kPerson) {
+  if (confirmed_by == ConfirmedBy::kUser) {
     TRY(check_parents(*row));
     TRY(check_parents_published(*row));
   }
   Recorded answer = TRY(win(*row, std::move(losers)));
-  if (word == Word::kChain) TRY(publish_parents_of_block(*row, answer));
+  if (confirmed_by == ConfirmedBy::kChain) TRY(publish_parents_of_block(*row, answer));
   (void)TRY(add_coins(*row, view, owned));
   return answer;
 }

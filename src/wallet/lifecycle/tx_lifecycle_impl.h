@@ -3,8 +3,8 @@
 // The one rule of spending: a coin is spent by the best of the active transactions that name it:
 // the published one before the pending ones, then the earlier. There is at most one published one:
 // whoever is confirmed or published makes its rivals invalid first. Whenever a status changes, the
-// coins that the transaction names are settled by that rule; nothing else ever writes
-// spent_by_tx_id.
+// spenders of the coins that the transaction names are recomputed by that rule; nothing else ever
+// writes spent_by_tx_id.
 // Cost: a fixed number of statements for a transaction, and one walk and three statements for each
 // that it invalidates; none of them looks at more of the wallet's history than the transactions
 // that name the same outpoints. CROSS JOIN stands where SQLite would choose another order of the
@@ -34,7 +34,8 @@ inline constexpr std::string_view kCancelledReason = "cancelled";
 
 // Of a transaction `t`, as TxLifecycle::rows() reads them.
 inline constexpr std::string_view kRowColumns =
-    "t.id, t.tx_hash, t.status, t.block_height, t.is_coinbase, t.is_stub, t.reason, t.is_told";
+    "t.id, t.tx_hash, t.status, t.block_height, t.is_coinbase, t.is_stub, t.reason, "
+    "t.user_confirmed";
 
 class TxLifecycle {
  public:
@@ -48,11 +49,11 @@ class TxLifecycle {
   // in_mempool: the node has it; otherwise somebody says that it was broadcast.
   Result<Recorded> add_published(const TxView& view, std::span<const OwnedOutput> owned,
                                  bool in_mempool);
-  enum class Word : std::uint8_t { kChain, kPerson };
-  // The chain is always right (E1); a person cannot contradict a confirmed transaction. The row of
+  enum class ConfirmedBy : std::uint8_t { kChain, kUser };
+  // The chain is always right (E1); a user cannot contradict a confirmed transaction. The row of
   // the block must be there.
   Result<Recorded> add_confirmed(const TxView& view, std::span<const OwnedOutput> owned,
-                                 const BlockRef& block, Word word);
+                                 const BlockRef& block, ConfirmedBy confirmed_by);
   Result<Recorded> publish(const Hash256& hash);
   Result<Recorded> cancel(const Hash256& hash);
   // A coinbase has lost its block: what unconfirmed transactions made of it is invalid.
@@ -66,7 +67,7 @@ class TxLifecycle {
     std::optional<std::uint64_t> height;
     bool coinbase = false, stub = false;
     std::string reason;
-    bool told = false;  // its block is a person's word
+    bool user_confirmed = false;  // a user named its block, the chain has not yet
   };
   struct Loser {
     Row row;
@@ -80,7 +81,7 @@ class TxLifecycle {
   Result<std::vector<Row>> rows(std::string_view sql, sql::Params params);
 
   // ---- what was pruned (pruned.cpp) ----
-  struct Gone {
+  struct PrunedTx {
     Recorded answer;
     std::string outputs;  // its coins that went with it: ",0,7,"
     std::uint64_t older_addresses = 0;
@@ -92,21 +93,22 @@ class TxLifecycle {
     chain::Outpoint outpoint;
     std::uint64_t coin = 0, amount = 0;
   };
-  Result<std::optional<Gone>> find_pruned(const Hash256& hash);
+  Result<std::optional<PrunedTx>> find_pruned(const Hash256& hash);
   // The coins that it names and that no stub spends.
   Result<std::vector<Claim>> claims(const TxView& view);
   Result<Row> insert_stub(const TxView& view, const BlockRef& block);
   // The coins are spent by it, whoever held them; what that invalidates.
   Result<std::vector<Hash256>> spend_by_stub(const Row& stub, std::span<const Claim> claims,
-                                             Word word);
+                                             ConfirmedBy confirmed_by);
   // `row` is its stub, if it has one.
-  Result<Recorded> look_again(const Gone& gone, std::optional<Row> row, const TxView& view,
-                              std::span<const OwnedOutput> owned, const BlockRef& block, Word word);
+  Result<Recorded> add_coins_of_pruned(const PrunedTx& gone, std::optional<Row> row,
+                                       const TxView& view, std::span<const OwnedOutput> owned,
+                                       const BlockRef& block, ConfirmedBy confirmed_by);
 
   Result<Row> insert(const TxView& view, TxStatus status, const std::optional<BlockRef>& block,
                      bool in_mempool);
-  // Whether its block is a person's word: then its inputs are watched for what contradicts it.
-  Result<> set_told(const Row& row, bool told);
+  // The inputs of a transaction whose block only a user named are watched for what contradicts it.
+  Result<> set_user_confirmed(const Row& row, bool user_confirmed);
   Result<> set_status(const Row& row, TxStatus status, std::string_view reason);
   // Bytes that differ under the same id, in their witness: the network's replace a person's, and a
   // person's those that nobody else has. Whether they did. Errors: kConflict.
@@ -131,14 +133,15 @@ class TxLifecycle {
   Result<> check_leases(const Row& row, const RecordOptions& options);
   // The active ones; of the confirmed ones those that only a person has confirmed.
   Result<std::vector<Row>> descendants(const Row& root);
-  // Adds the descendants, marks them all, draws edges to `winner`, settles their coins.
+  // Adds the descendants, marks them all, draws edges to `winner`, recomputes the
+  // spenders of their coins.
   Result<std::vector<Hash256>> invalidate(std::vector<Loser> losers, const Row* winner);
   // Gives each coin that the transaction names its spender.
-  Result<> settle_inputs(std::uint64_t tx_id);
+  Result<> recompute_input_spenders(std::uint64_t tx_id);
   // The same for the coins that it holds: enough when it is not active any more, because of the
   // others it was not the best.
-  Result<> settle_held(std::uint64_t tx_id);
-  Result<> settle(std::string_view which_coins, std::uint64_t id);  // $2 is the id
+  Result<> recompute_held_spenders(std::uint64_t tx_id);
+  Result<> recompute_spenders(std::string_view which_coins, std::uint64_t id);  // $2 is the id
   Result<bool> add_coins(const Row& row, const TxView& view, std::span<const OwnedOutput> owned);
   // The row is published and its losers are known: everything that follows from it.
   Result<Recorded> win(const Row& row, std::vector<Loser> losers);
@@ -157,7 +160,7 @@ Result<std::vector<OwnedOutput>> find_owned(sql::Transaction& sql, const chain::
 // Every change takes the first, so that wallets are written side by side; the follower takes the
 // second and is alone: it sees all that was committed before, and what comes later has higher ids
 // (W12). Leases take neither. Until the end of the SQL transaction.
-Result<> share_writing(sql::Transaction& sql);
-Result<> write_alone(sql::Transaction& sql);
+Result<> lock_writers_shared(sql::Transaction& sql);
+Result<> lock_writers_exclusive(sql::Transaction& sql);
 
 }  // namespace coffer::wallet

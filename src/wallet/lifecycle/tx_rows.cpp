@@ -4,13 +4,13 @@
 
 namespace coffer::wallet {
 
-Result<> share_writing(sql::Transaction& sql) {
+Result<> lock_writers_shared(sql::Transaction& sql) {
   if (sql.dialect() == sql::Dialect::kSqlite) return {};  // one writer at a time anyway
   (void)TRY(sql.query("SELECT pg_advisory_xact_lock_shared(7163093414438)"));
   return {};
 }
 
-Result<> write_alone(sql::Transaction& sql) {
+Result<> lock_writers_exclusive(sql::Transaction& sql) {
   if (sql.dialect() == sql::Dialect::kSqlite) return {};
   (void)TRY(sql.query("SELECT pg_advisory_xact_lock(7163093414438)"));
   return {};
@@ -37,7 +37,7 @@ Result<std::vector<TxLifecycle::Row>> TxLifecycle::rows(std::string_view sql, sq
     row.coinbase = TRY(found.get<bool>(4));
     row.stub = TRY(found.get<bool>(5));
     row.reason = TRY(found.get<std::optional<std::string>>(6)).value_or("");
-    row.told = TRY(found.get<bool>(7));
+    row.user_confirmed = TRY(found.get<bool>(7));
     list.push_back(std::move(row));
   }
   return list;
@@ -95,10 +95,11 @@ Result<TxLifecycle::Row> TxLifecycle::insert(const TxView& view, TxStatus status
   return row;
 }
 
-Result<> TxLifecycle::set_told(const Row& row, bool told) {
-  if (row.told == told) return {};
-  (void)TRY(sql_.execute("UPDATE transactions SET is_told = $3 WHERE wallet_id = $1 AND id = $2",
-                         {wallet_, row.id, told}));
+Result<> TxLifecycle::set_user_confirmed(const Row& row, bool user_confirmed) {
+  if (row.user_confirmed == user_confirmed) return {};
+  (void)TRY(
+      sql_.execute("UPDATE transactions SET user_confirmed = $3 WHERE wallet_id = $1 AND id = $2",
+                   {wallet_, row.id, user_confirmed}));
   return {};
 }
 
@@ -109,7 +110,7 @@ Result<> TxLifecycle::set_status(const Row& row, TxStatus status, std::string_vi
   (void)TRY(
       sql_.execute("UPDATE transactions SET status = $3, reason = $4, changed_at = coffer_now(),"
                    " in_mempool = CASE WHEN $5 THEN in_mempool ELSE $5 END,"
-                   " is_told = CASE WHEN $5 THEN is_told ELSE $5 END,"
+                   " user_confirmed = CASE WHEN $5 THEN user_confirmed ELSE $5 END,"
                    " block_height = CASE WHEN $5 THEN block_height END,"
                    " block_index = CASE WHEN $5 THEN block_index END"
                    " WHERE wallet_id = $1 AND id = $2",
@@ -234,7 +235,7 @@ Result<> TxLifecycle::check_leases(const Row& row, const RecordOptions& options)
               shown(std::get<0>(*leased)), std::get<1>(*leased));
 }
 
-Result<> TxLifecycle::settle(std::string_view which_coins, std::uint64_t id) {
+Result<> TxLifecycle::recompute_spenders(std::string_view which_coins, std::uint64_t id) {
   (void)TRY(sql_.execute(
       fmt::format(
           "UPDATE utxos SET (spent_by_tx_id, spent_input_index) = ("
@@ -253,16 +254,16 @@ Result<> TxLifecycle::settle(std::string_view which_coins, std::uint64_t id) {
   return {};
 }
 
-Result<> TxLifecycle::settle_inputs(std::uint64_t tx_id) {
-  return settle(
+Result<> TxLifecycle::recompute_input_spenders(std::uint64_t tx_id) {
+  return recompute_spenders(
       "(tx_id, output_index) IN (SELECT p.id, m.prev_output_index FROM tx_inputs m"
       "  CROSS JOIN transactions p WHERE m.wallet_id = $1 AND m.tx_id = $2"
       "   AND p.wallet_id = m.wallet_id AND p.tx_hash = m.prev_tx_hash)",
       tx_id);
 }
 
-Result<> TxLifecycle::settle_held(std::uint64_t tx_id) {
-  return settle("spent_by_tx_id = $2", tx_id);
+Result<> TxLifecycle::recompute_held_spenders(std::uint64_t tx_id) {
+  return recompute_spenders("spent_by_tx_id = $2", tx_id);
 }
 
 Result<bool> TxLifecycle::add_coins(const Row& row, const TxView& view,
@@ -282,7 +283,7 @@ Result<bool> TxLifecycle::add_coins(const Row& row, const TxView& view,
         TRY(sql_.execute("UPDATE tx_inputs SET amount = $4 WHERE wallet_id = $1"
                          " AND prev_tx_hash = $2 AND prev_output_index = $3",
                          {wallet_, row.hash, output.index, amount}));
-    if (spenders > 0) TRY(settle("id = $2", *id));
+    if (spenders > 0) TRY(recompute_spenders("id = $2", *id));
   }
   return added;
 }

@@ -58,7 +58,7 @@ constexpr Rule kRules[] = {
     {"no unconfirmed transaction spends from an invalid one, nor one whose block a person named",
      "SELECT c.wallet_id, c.id FROM transactions c JOIN tx_inputs i ON i.wallet_id = c.wallet_id"
      " AND i.tx_id = c.id JOIN transactions p ON p.wallet_id = i.wallet_id"
-     " AND p.tx_hash = i.prev_tx_hash WHERE (c.block_height IS NULL OR c.is_told)"
+     " AND p.tx_hash = i.prev_tx_hash WHERE (c.block_height IS NULL OR c.user_confirmed)"
      " AND c.status IN ('pending', 'published') AND p.status NOT IN ('pending', 'published')"},
     {"a transaction that is whole has its bytes and its inputs, a stub has none",
      "SELECT t.wallet_id, t.id FROM transactions t LEFT JOIN tx_raw r ON r.wallet_id = t.wallet_id"

@@ -77,7 +77,7 @@ Result<std::optional<Fresh>> fresh_at(sql::Transaction& sql, WalletId wallet,
 
 Result<AddressInfo> Store::new_address(WalletId wallet, std::string_view account, bool internal) {
   return database_.run_transaction([&](sql::Transaction& sql) -> Result<AddressInfo> {
-    TRY(share_writing(sql));
+    TRY(lock_writers_shared(sql));
     TRY(TxLifecycle(sql, wallet).lock());
     const std::uint64_t account_row = TRY(require_account(sql, wallet, account));
     auto row = TRY(giving_out(sql, wallet, account_row, internal));

@@ -26,7 +26,7 @@ constexpr std::string_view kCoinJoins =
     " LEFT JOIN utxo_leases l ON l.wallet_id = u.wallet_id AND l.utxo_id = u.id"
     "  AND l.expires_at > coffer_now()";
 
-struct Read {
+struct CoinScanRow {
   Coin coin;
   std::uint64_t account_id = 0;
   std::int64_t chain_position = 0, tx_id = 0;
@@ -44,8 +44,8 @@ CoinState state_of(TxStatus made, std::optional<TxStatus> spent, const Coin& coi
   return coin.coinbase && is_young ? CoinState::kImmature : CoinState::kConfirmed;
 }
 
-Result<Read> read_coin(const sql::Rows& rows) {
-  Read read;
+Result<CoinScanRow> read_coin(const sql::Rows& rows) {
+  CoinScanRow read;
   Coin& coin = read.coin;
   coin.id = TRY(rows.get<std::uint64_t>(0));
   coin.outpoint.tx = TRY(rows.get<Hash256>(1));
@@ -89,7 +89,7 @@ class Filter {
     return std::any_of(query_.states.begin(), query_.states.end(),
                        [](CoinState state) { return !is_unspent(state); });
   }
-  bool accepts(const Read& read) const {
+  bool accepts(const CoinScanRow& read) const {
     const Coin& coin = read.coin;
     if (account_ && read.account_id != *account_) return false;
     if (query_.spendable && !is_spendable(coin)) return false;
@@ -127,8 +127,8 @@ bool descends(CoinOrder order) {
 
 // By what a list goes: the amount and the id, or the place of the transaction in the chain, its id
 // (of those that wait for a block, and where persons named one place for several) and the output.
-using Key = std::array<std::int64_t, 3>;
-Key key_of(CoinOrder order, const Read& read) {
+using CoinCursor = std::array<std::int64_t, 3>;
+CoinCursor key_of(CoinOrder order, const CoinScanRow& read) {
   const auto whole = [](std::uint64_t number) { return static_cast<std::int64_t>(number); };
   if (by_amount(order)) return {whole(read.coin.amount.value), whole(read.coin.id), 0};
   return {read.chain_position, read.tx_id, whole(read.coin.outpoint.index)};
@@ -138,16 +138,16 @@ std::size_t parts_of_key(CoinOrder order) {
 }
 
 // A cursor: the order, then the key of the last coin that was looked at.
-std::string make_cursor(CoinOrder order, const Key& after) {
+std::string make_cursor(CoinOrder order, const CoinCursor& after) {
   std::string text = std::to_string(static_cast<int>(order));
   for (std::size_t i = 0; i < parts_of_key(order); ++i) text += fmt::format(".{}", after[i]);
   return text;
 }
-Result<Key> parse_cursor(CoinOrder order, std::string_view text) {
+Result<CoinCursor> parse_cursor(CoinOrder order, std::string_view text) {
   const std::vector<std::int64_t> parts = TRY(cursor_parts(text, 1 + parts_of_key(order)));
   if (parts[0] != static_cast<int>(order) || (by_amount(order) && parts[1] < 0))
     return bad_cursor();
-  Key after{};
+  CoinCursor after{};
   std::copy(parts.begin() + 1, parts.end(), after.begin());
   return after;
 }
@@ -191,30 +191,30 @@ std::string coin_sql(sql::Dialect dialect, const CoinQuery& query, bool history,
   return fmt::format("SELECT {} FROM ({}) u{}", kCoinColumns, chosen, kCoinJoins);
 }
 
-struct Look {
+struct CoinScan {
   WalletId wallet;
   std::size_t rows = 0;
   std::optional<std::uint64_t> address;
-  std::optional<Key> after;
+  std::optional<CoinCursor> after;
 };
-Result<std::vector<Read>> read_coins(sql::Transaction& sql, const CoinQuery& query,
-                                     const Filter& filter, const Look& look) {
-  std::vector<sql::Param> params = {look.wallet};
-  if (look.address) params.emplace_back(*look.address);
+Result<std::vector<CoinScanRow>> read_coins(sql::Transaction& sql, const CoinQuery& query,
+                                            const Filter& filter, const CoinScan& scan) {
+  std::vector<sql::Param> params = {scan.wallet};
+  if (scan.address) params.emplace_back(*scan.address);
   if (by_amount(query.order)) {
     if (query.min_amount) params.emplace_back(*query.min_amount);
     if (query.max_amount) params.emplace_back(*query.max_amount);
   }
-  for (std::size_t i = 0; look.after && i < parts_of_key(query.order); ++i)
-    params.emplace_back((*look.after)[i]);
+  for (std::size_t i = 0; scan.after && i < parts_of_key(query.order); ++i)
+    params.emplace_back((*scan.after)[i]);
   sql::Rows rows =
-      TRY(sql.query(coin_sql(sql.dialect(), query, filter.walks_history(), look.address.has_value(),
-                             look.after.has_value(), look.rows),
+      TRY(sql.query(coin_sql(sql.dialect(), query, filter.walks_history(), scan.address.has_value(),
+                             scan.after.has_value(), scan.rows),
                     params));
-  std::vector<Read> read;
+  std::vector<CoinScanRow> read;
   while (TRY(rows.next())) read.push_back(TRY(read_coin(rows)));
-  std::sort(read.begin(), read.end(), [&](const Read& a, const Read& b) {
-    const Key left = key_of(query.order, a), right = key_of(query.order, b);
+  std::sort(read.begin(), read.end(), [&](const CoinScanRow& a, const CoinScanRow& b) {
+    const CoinCursor left = key_of(query.order, a), right = key_of(query.order, b);
     return descends(query.order) ? right < left : left < right;
   });
   return read;
@@ -241,7 +241,7 @@ class AccountNames {
 
 Result<Page<Coin>> find_coins(sql::Transaction& sql, WalletId wallet, const CoinQuery& query) {
   TRY(check_page(query.page));
-  std::optional<Key> at;
+  std::optional<CoinCursor> at;
   if (!query.page.cursor.empty()) at = TRY(parse_cursor(query.order, query.page.cursor));
   TRY(require_wallet(sql, wallet));
   std::optional<std::uint64_t> account, address;
@@ -259,11 +259,12 @@ Result<Page<Coin>> find_coins(sql::Transaction& sql, WalletId wallet, const Coin
   AccountNames names(sql, wallet);
   Page<Coin> page;
   // Without filters the first look is enough; with them it goes on in larger steps.
-  std::size_t look = query.page.count + 1;
+  std::size_t wanted = query.page.count + 1;
   for (std::size_t examined = 0;;) {
-    look = rows_to_read(std::min(look, kMaxExaminedCoins - examined));
-    const std::vector<Read> rows = TRY(read_coins(sql, query, filter, {wallet, look, address, at}));
-    for (const Read& read : rows) {
+    wanted = rows_to_read(std::min(wanted, kMaxExaminedCoins - examined));
+    const std::vector<CoinScanRow> rows =
+        TRY(read_coins(sql, query, filter, {wallet, wanted, address, at}));
+    for (const CoinScanRow& read : rows) {
       if (page.items.size() == query.page.count) {
         page.cursor = make_cursor(query.order, *at);
         return page;
@@ -274,12 +275,12 @@ Result<Page<Coin>> find_coins(sql::Transaction& sql, WalletId wallet, const Coin
       page.items.back().account = TRY(names.name(read.account_id));
     }
     examined += rows.size();
-    if (rows.size() < look) return page;
+    if (rows.size() < wanted) return page;
     if (examined >= kMaxExaminedCoins) {
       page.cursor = make_cursor(query.order, *at);
       return page;
     }
-    look = std::min<std::size_t>(4 * look, 2'000);
+    wanted = std::min<std::size_t>(4 * wanted, 2'000);
   }
 }
 
@@ -290,14 +291,14 @@ Result<std::vector<Coin>> coins_leased_by(sql::Transaction& sql, WalletId wallet
       " AND x.external_lock_id = $2 AND x.expires_at > coffer_now() AND c.wallet_id = x.wallet_id"
       " AND c.id = x.utxo_id ORDER BY c.id LIMIT {}) u{}",
       kCoinColumns, by_lock_id(sql), kMaxLeasedAtOnce, kCoinJoins);
-  std::vector<Read> found;
+  std::vector<CoinScanRow> found;
   {
     sql::Rows rows = TRY(sql.query(text, {wallet, lock_id}));
     while (TRY(rows.next())) found.push_back(TRY(read_coin(rows)));
   }
   AccountNames names(sql, wallet);
   std::vector<Coin> coins;
-  for (Read& read : found) {
+  for (CoinScanRow& read : found) {
     coins.push_back(std::move(read.coin));
     coins.back().account = TRY(names.name(read.account_id));
   }
@@ -319,7 +320,7 @@ Result<Coin> Store::coin(WalletId wallet, const chain::Outpoint& outpoint) const
   return database_.run_transaction(
       [&](sql::Transaction& sql) -> Result<Coin> {
         TRY(require_wallet(sql, wallet));
-        Read read;
+        CoinScanRow read;
         {
           sql::Rows rows = TRY(sql.query(
               fmt::format("SELECT {} FROM utxos u{} WHERE u.wallet_id = $1 AND t.tx_hash = $2"

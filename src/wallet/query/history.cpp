@@ -96,7 +96,7 @@ Result<> complete(sql::Session& sql, const chain::Network& network, WalletId wal
 }
 
 // The last transaction that was looked at: a cursor is both numbers.
-struct After {
+struct HistoryCursor {
   std::int64_t chain_position = 0, id = 0;
 };
 
@@ -107,21 +107,21 @@ class Walk {
       : sql_(sql), wallet_(wallet), query_(query) {}
 
   // True when there may be more.
-  Result<bool> run(std::optional<After> after) {
-    std::size_t look = query_.page.count + 1;
+  Result<bool> run(std::optional<HistoryCursor> after) {
+    std::size_t wanted = query_.page.count + 1;
     for (std::size_t examined = 0;;) {
-      look = rows_to_read(std::min(look, kMaxExaminedEntries - examined));
-      std::vector<HistoryRow> rows = TRY(read_rows(after, look));
+      wanted = rows_to_read(std::min(wanted, kMaxExaminedEntries - examined));
+      std::vector<HistoryRow> rows = TRY(read_rows(after, wanted));
       for (HistoryRow& read : rows) {
         if (found_.size() == query_.page.count) return true;
-        after = After{read.chain_position, static_cast<std::int64_t>(read.entry.id)};
+        after = HistoryCursor{read.chain_position, static_cast<std::int64_t>(read.entry.id)};
         last_ = fmt::format("{}.{}", after->chain_position, after->id);
         if (accepts(read.entry.status)) found_.push_back(std::move(read));
       }
       examined += rows.size();
-      if (rows.size() < look) return false;
+      if (rows.size() < wanted) return false;
       if (examined >= kMaxExaminedEntries) return true;
-      look = std::min<std::size_t>(4 * look, 2'000);
+      wanted = std::min<std::size_t>(4 * wanted, 2'000);
     }
   }
 
@@ -135,7 +135,8 @@ class Walk {
   }
 
   // Each part follows an index, and of all parts the newest are taken.
-  Result<std::vector<HistoryRow>> read_rows(const std::optional<After>& after, std::size_t limit) {
+  Result<std::vector<HistoryRow>> read_rows(const std::optional<HistoryCursor>& after,
+                                            std::size_t limit) {
     std::vector<sql::Param> params = {wallet_};
     std::vector<std::string> parts;
     if (query_.confirmed.value_or(true)) parts.push_back(in_blocks(after, limit, params));
@@ -149,7 +150,7 @@ class Walk {
     while (TRY(rows.next())) read.push_back(TRY(read_entry(rows)));
     return read;
   }
-  std::string in_blocks(const std::optional<After>& after, std::size_t limit,
+  std::string in_blocks(const std::optional<HistoryCursor>& after, std::size_t limit,
                         std::vector<sql::Param>& params) const {
     std::string where = " WHERE wallet_id = $1 AND block_height IS NOT NULL";
     if (after) {
@@ -171,7 +172,7 @@ class Walk {
              : fmt::format(" FETCH FIRST {} ROWS WITH TIES", limit));
   }
   // Many may have one position: a comparison of both columns would make SQLite read all of them.
-  void add_outside_blocks(const std::optional<After>& after, std::size_t limit,
+  void add_outside_blocks(const std::optional<HistoryCursor>& after, std::size_t limit,
                           std::vector<sql::Param>& params, std::vector<std::string>& parts) const {
     const auto part = [&](std::string_view condition) {
       return fmt::format(
@@ -201,10 +202,10 @@ class Walk {
 
 Result<Page<HistoryEntry>> Store::history(WalletId wallet, const HistoryQuery& query) const {
   TRY(check_page(query.page));
-  std::optional<After> after;
+  std::optional<HistoryCursor> after;
   if (!query.page.cursor.empty()) {
     const std::vector<std::int64_t> parts = TRY(cursor_parts(query.page.cursor, 2));
-    after = After{parts[0], parts[1]};
+    after = HistoryCursor{parts[0], parts[1]};
   }
   return database_.run_transaction(
       [&](sql::Transaction& sql) -> Result<Page<HistoryEntry>> {

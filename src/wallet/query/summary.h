@@ -1,5 +1,4 @@
-// A look at a database of wallets by somebody who only passes by: nothing is made or brought up to
-// date.
+// What a status page shows of a database of wallets, read without creating or migrating anything.
 #pragma once
 
 #include "bus/event.h"
@@ -8,11 +7,11 @@
 
 namespace coffer::wallet {
 
-struct Glance {
+struct DatabaseSummary {
   std::uint64_t wallets = 0;
   bus::Position position;
 };
 // Errors: kNotFound if it has no wallets' tables yet; those of sql::migration_status().
-Result<Glance> glance(sql::Database& database, const chain::Network& network);
+Result<DatabaseSummary> read_summary(sql::Database& database, const chain::Network& network);
 
 }  // namespace coffer::wallet

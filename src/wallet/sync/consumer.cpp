@@ -25,7 +25,7 @@ std::unexpected<Error> elsewhere(const bus::Position& stored) {
 }
 
 Result<> forget_mempool(sql::Transaction& sql) {
-  TRY(write_alone(sql));
+  TRY(lock_writers_exclusive(sql));
   (void)TRY(sql.execute(
       "UPDATE transactions SET in_mempool = $1 WHERE block_height IS NULL AND in_mempool",
       {false}));
@@ -69,7 +69,7 @@ bus::Position Consumer::position() const {
 Result<> Consumer::skip_to(const bus::Position& position) {
   std::lock_guard writing(writing_);
   auto moved = store_.database().run_transaction([&](sql::Transaction& sql) -> Result<bool> {
-    TRY(write_alone(sql));
+    TRY(lock_writers_exclusive(sql));
     if (TRY(sql.value<std::int64_t>("SELECT id FROM addresses LIMIT 1"))) return false;
     if (!TRY(stored_position(sql)).at_origin) return false;
     TRY(move(sql, position));
@@ -154,7 +154,7 @@ Result<> Consumer::commit() {
 }
 
 Result<> Consumer::commit_blocks(sql::Transaction& sql, std::uint64_t& invalidated) {
-  TRY(write_alone(sql));
+  TRY(lock_writers_exclusive(sql));
   watch_.start();
   const bus::Position stored = TRY(stored_position(sql));
   // Whoever shares the database may have been faster (E3).
@@ -176,8 +176,8 @@ Result<> Consumer::commit_blocks(sql::Transaction& sql, std::uint64_t& invalidat
 
 Result<> Consumer::keep_statistics(sql::Transaction& sql, std::uint64_t changed) {
   changed_ += changed;
-  if (sql.dialect() == sql::Dialect::kSqlite || changed_ < look_again_at_) return {};
-  look_again_at_ = 2 * changed_;
+  if (sql.dialect() == sql::Dialect::kSqlite || changed_ < analyze_at_) return {};
+  analyze_at_ = 2 * changed_;
   return sql.script("ANALYZE transactions, tx_inputs, utxos, addresses, blocks");
 }
 
@@ -187,7 +187,7 @@ Result<> Consumer::on_rollback(const bus::RolledBack& rollback) {
   std::uint64_t invalidated = 0;
   auto undone = store_.database().run_transaction(
       [&](sql::Transaction& sql) -> Result<> {
-        TRY(write_alone(sql));
+        TRY(lock_writers_exclusive(sql));
         watch_.start();
         const bus::Position stored = TRY(stored_position(sql));
         if (stored == rollback.to) return {};  // whoever shares the database was faster (E3)
@@ -220,7 +220,7 @@ Result<> Consumer::on_tx_seen(const bus::TxSeen& seen) {
   std::uint64_t invalidated = 0;
   auto done = store_.database().run_transaction(
       [&](sql::Transaction& sql) -> Result<> {
-        TRY(write_alone(sql));
+        TRY(lock_writers_exclusive(sql));
         watch_.start();
         TRY(watch_.refresh(sql));
         for (bool extended = true; extended;) {
@@ -261,7 +261,7 @@ Result<> Consumer::on_tx_dropped(const bus::TxDropped& dropped) {
   }
   return store_.database().run_transaction(
       [&](sql::Transaction& sql) -> Result<> {
-        TRY(write_alone(sql));
+        TRY(lock_writers_exclusive(sql));
         (void)TRY(
             sql.execute("UPDATE transactions SET in_mempool = $2 WHERE tx_hash = $1 AND in_mempool",
                         {dropped.id, false}));

@@ -85,7 +85,7 @@ class Consumer final : public bus::Consumer {
   const ConsumerOptions options_;
   std::mutex writing_;  // the bus's thread, or a rescan
   WatchSet watch_;
-  std::uint64_t changed_ = 0, look_again_at_ = 100;  // keep_statistics()
+  std::uint64_t changed_ = 0, analyze_at_ = 100;  // keep_statistics()
   std::vector<bus::BlockApplied> held_;
   std::size_t held_bytes_ = 0;
   mutable std::mutex mutex_;  // guards position_

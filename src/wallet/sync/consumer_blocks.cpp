@@ -108,7 +108,7 @@ Result<std::uint64_t> Consumer::apply(sql::Transaction& sql, const chain::Block&
         const BlockRef where{block.number.value, block.hash, block.time_unix_s, place};
         const Recorded recorded =
             TRY(TxLifecycle(sql, hit.wallet)
-                    .add_confirmed(view, hit.owned, where, TxLifecycle::Word::kChain));
+                    .add_confirmed(view, hit.owned, where, TxLifecycle::ConfirmedBy::kChain));
         changed += recorded.changed ? 1 : 0;
         invalidated += recorded.invalidated.size();
       }
@@ -174,7 +174,7 @@ Result<std::uint64_t> Consumer::rescan_block(WalletId wallet, const chain::Block
   std::uint64_t invalidated = 0;
   auto changed = store_.database().run_transaction(
       [&](sql::Transaction& sql) -> Result<std::uint64_t> {
-        TRY(write_alone(sql));
+        TRY(lock_writers_exclusive(sql));
         watch_.start();
         TRY(watch_.refresh(sql));
         const bus::Position stored = TRY(stored_position(sql));

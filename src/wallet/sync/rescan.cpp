@@ -7,7 +7,7 @@ namespace coffer::wallet {
 Result<WalletInfo> Store::request_rescan(WalletId wallet, std::uint64_t from_height) {
   return database_.run_transaction(
       [&](sql::Transaction& sql) -> Result<WalletInfo> {
-        TRY(share_writing(sql));
+        TRY(lock_writers_shared(sql));
         TRY(TxLifecycle(sql, wallet).lock());
         const std::int64_t tip =
             TRY(sql.value<std::int64_t>("SELECT tip_height FROM sync_state")).value_or(-1);
@@ -31,7 +31,7 @@ Result<std::optional<WalletInfo>> Store::save_rescan(const WalletInfo& asked, st
       [&](sql::Transaction& sql) -> Result<std::optional<WalletInfo>> {
         // Coins and addresses that the rescan has found are known to the follower from here on: no
         // block may be passed between the last one looked at and this.
-        TRY(write_alone(sql));
+        TRY(lock_writers_exclusive(sql));
         const std::int64_t tip =
             TRY(sql.value<std::int64_t>("SELECT tip_height FROM sync_state")).value_or(-1);
         std::optional<std::uint64_t> more, last;

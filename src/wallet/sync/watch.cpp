@@ -103,7 +103,7 @@ Result<> WatchSet::refresh(sql::Transaction& sql) {
                       " WHERE u.id > $1 AND u.spent_by_tx_id IS NULL",
                       {marks_.coin}));
   if (now.transaction > marks_.transaction)
-    for (const std::string_view which : {"t.block_height IS NULL", "t.is_told"})
+    for (const std::string_view which : {"t.block_height IS NULL", "t.user_confirmed"})
       TRY(add_outpoints(sql,
                         fmt::format("SELECT i.prev_tx_hash, i.prev_output_index FROM transactions t"
                                     " JOIN tx_inputs i ON i.wallet_id = t.wallet_id"

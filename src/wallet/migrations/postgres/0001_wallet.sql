@@ -88,7 +88,7 @@ CREATE TABLE transactions (
   is_coinbase   BOOLEAN NOT NULL DEFAULT FALSE,
   in_mempool    BOOLEAN NOT NULL DEFAULT FALSE,
   is_stub       BOOLEAN NOT NULL DEFAULT FALSE,  -- pruned, but a kept coin names it (W6)
-  is_told       BOOLEAN NOT NULL DEFAULT FALSE,  -- a user named its block, and no block of the chain has had it yet
+  user_confirmed BOOLEAN NOT NULL DEFAULT FALSE,  -- a user named its block, and no block of the chain has had it yet
   -- The tip when the wallet met the transaction, or its block if it came with one; -1 before the first.
   received_height BIGINT NOT NULL DEFAULT -1,
   -- Where it stands in lists: height * 2^32 + place in the block; active ones without a block come last, invalid ones after the block at
@@ -115,7 +115,7 @@ CREATE INDEX idx_transactions_by_height ON transactions (block_height) WHERE blo
 CREATE INDEX idx_transactions_coinbase ON transactions (wallet_id, block_height) WHERE is_coinbase AND block_height IS NOT NULL;
 CREATE INDEX idx_transactions_by_id ON transactions (id);
 CREATE INDEX idx_transactions_by_hash ON transactions (tx_hash);
-CREATE INDEX idx_transactions_told ON transactions (id) WHERE is_told;
+CREATE INDEX idx_transactions_user_confirmed ON transactions (id) WHERE user_confirmed;
 
 -- The raw bytes, away from what is read all the time (W9).
 CREATE TABLE tx_raw (

@@ -87,7 +87,7 @@ CREATE TABLE transactions (
   is_coinbase   INTEGER NOT NULL DEFAULT 0 CHECK (is_coinbase IN (0, 1)),
   in_mempool    INTEGER NOT NULL DEFAULT 0 CHECK (in_mempool IN (0, 1)),
   is_stub       INTEGER NOT NULL DEFAULT 0 CHECK (is_stub IN (0, 1)),  -- pruned, but a kept coin names it (W6)
-  is_told       INTEGER NOT NULL DEFAULT 0 CHECK (is_told IN (0, 1)),  -- a user named its block, and no block of the chain has had it yet
+  user_confirmed INTEGER NOT NULL DEFAULT 0 CHECK (user_confirmed IN (0, 1)),  -- a user named its block, and no block of the chain has had it yet
   -- The tip when the wallet met the transaction, or its block if it came with one; -1 before the first.
   received_height INTEGER NOT NULL DEFAULT -1,
   -- Where it stands in lists: height * 2^32 + place in the block; active ones without a block come last, invalid ones after the block at
@@ -113,7 +113,7 @@ CREATE INDEX idx_transactions_by_block ON transactions (wallet_id, block_height,
 CREATE INDEX idx_transactions_by_height ON transactions (block_height) WHERE block_height IS NOT NULL;
 CREATE INDEX idx_transactions_coinbase ON transactions (wallet_id, block_height) WHERE is_coinbase AND block_height IS NOT NULL;
 CREATE INDEX idx_transactions_by_hash ON transactions (tx_hash);
-CREATE INDEX idx_transactions_told ON transactions (id) WHERE is_told;
+CREATE INDEX idx_transactions_user_confirmed ON transactions (id) WHERE user_confirmed;
 
 -- The raw bytes, away from what is read all the time (W9).
 CREATE TABLE tx_raw (

@@ -1,9 +1,9 @@
 // Leases, time, pruning and crashes in a random life.
-#include "wallet/support/life.h"
+#include "wallet/support/random_workload.h"
 
 namespace coffer::wallet::test {
 
-void Life::select(std::size_t wallet, const LockId& id, std::int64_t duration) {
+void RandomWorkload::select(std::size_t wallet, const LockId& id, std::int64_t duration) {
   LeaseSelection selection;
   selection.amount = rng_.between(1, 2'000);
   selection.lock_id = id;
@@ -30,7 +30,7 @@ void Life::select(std::size_t wallet, const LockId& id, std::int64_t duration) {
   for (const chain::Outpoint& coin : expected.coins) model.hold(coin, id, model.now + duration);
 }
 
-void Life::lease() {
+void RandomWorkload::lease() {
   const std::size_t wallet = rng_.below(kWallets);
   std::vector<chain::Outpoint> coins = models_[wallet].all_coins();
   std::shuffle(coins.begin(), coins.end(), rng_);
@@ -58,7 +58,7 @@ void Life::lease() {
   }
 }
 
-void Life::let_time_pass() {
+void RandomWorkload::let_time_pass() {
   did_ = "time passed";
   clock_.advance_ms(static_cast<std::int64_t>(rng_.between(1, 4'000)));
   for (ModelWallet& model : models_) model.now = clock_.unix_ms();
@@ -68,14 +68,14 @@ void Life::let_time_pass() {
   for (WalletEngine* engine : engines_) ASSERT_TRUE(engine->store().clean_leases());
 }
 
-void Life::prune() {
+void RandomWorkload::prune() {
   const std::size_t wallet = rng_.below(kWallets);
   std::optional<std::uint64_t> age_ms;
   if (rng_.one_in(2)) age_ms = rng_.below(3'000);
   prune(wallet, age_ms, rng_.one_in(4));
 }
 
-void Life::prune(std::size_t wallet, std::optional<std::uint64_t> age_ms, bool dry_run) {
+void RandomWorkload::prune(std::size_t wallet, std::optional<std::uint64_t> age_ms, bool dry_run) {
   PruneOptions options;
   if (age_ms) options.invalid_older_than_ms = static_cast<std::int64_t>(*age_ms);
   options.dry_run = dry_run;
@@ -92,7 +92,7 @@ void Life::prune(std::size_t wallet, std::optional<std::uint64_t> age_ms, bool d
   });
 }
 
-void Life::crash() {
+void RandomWorkload::crash() {
   did_ = "crashed";
   const bool all_of_it = rng_.one_in(4);
   const bool holds_back = rng_.one_in(2);

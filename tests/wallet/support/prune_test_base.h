@@ -1,11 +1,11 @@
 // A story in which things are pruned, and what must add up all the while.
 #pragma once
 
-#include "wallet/support/story.h"
+#include "wallet/support/wallet_test.h"
 
 namespace coffer::wallet::test {
 
-class PruneStory : public Story {
+class PruneTest : public WalletTest {
  protected:
   Pruned prune(const PruneOptions& options = {}) {
     const auto done = store().prune(alice_, options);

@@ -2,18 +2,18 @@
 #pragma once
 
 #include "wallet/descriptor/descriptor_test_util.h"
-#include "wallet/support/story.h"
+#include "wallet/support/wallet_test.h"
 
 namespace coffer::wallet::test {
 
-class Addresses : public Story {
+class Addresses : public WalletTest {
  protected:
   const std::string kBoth = "wpkh(" + kTestnetKey + "/<0;1>/*)";
   const std::string kReceive = "wpkh(" + kTestnetKey + "/0/*)";
   const std::string kCombo = "combo(" + kTestnetKey + "/0/*)";
 
   void SetUp() override {
-    Story::SetUp();
+    WalletTest::SetUp();
     if (engine_ != nullptr) carol_ = make_wallet("carol", {});
   }
   void import(const std::string& text, std::optional<WalletId> wallet = {}) {

@@ -6,7 +6,7 @@
 
 #include "sql/test_engines.h"
 #include "wallet/support/engines.h"
-#include "wallet/support/world.h"
+#include "wallet/support/tx_builder.h"
 
 namespace coffer::wallet::test {
 
@@ -27,7 +27,7 @@ struct To {
   std::uint64_t amount = 100;
 };
 
-class Story : public testing::TestWithParam<sql::test::Engine> {
+class WalletTest : public testing::TestWithParam<sql::test::Engine> {
  protected:
   static constexpr std::int64_t kStart = 1'700'000'000'000;
 

@@ -20,7 +20,7 @@ inline LockId lock(std::uint64_t number) {
 }
 
 // What lives met: a campaign that meets too little shows nothing.
-struct Met {
+struct WorkloadCoverage {
   std::set<TxStatus> statuses;
   std::set<CoinState> states;
   std::set<std::string> reasons;
@@ -29,9 +29,9 @@ struct Met {
   std::uint64_t found_coins = 0, found_spends = 0;  // of pruned transactions, later
 };
 
-class Life {
+class RandomWorkload {
  public:
-  Life(std::uint64_t seed, ManualClock& clock)
+  RandomWorkload(std::uint64_t seed, ManualClock& clock)
       : looks_back_(seed % 10 == 0),
         ask_every_(seed <= 500 ? 4 : 16),
         rng_(seed),
@@ -47,7 +47,7 @@ class Life {
   }
 
   // Makes the wallets in an engine that has none.
-  static void settle(WalletEngine& engine) {
+  static void create_wallets(WalletEngine& engine) {
     for (std::size_t w = 0; w < kWallets; ++w) {
       const auto made = engine.store().create({"wallet" + std::to_string(w)});
       ASSERT_TRUE(made) << made.error().message;
@@ -93,7 +93,7 @@ class Life {
     }
   }
   const ModelWallet& model(std::size_t wallet) const { return models_[wallet]; }
-  void tell(Met& met) const {
+  void tell(WorkloadCoverage& met) const {
     for (const ModelWallet& model : models_) {
       for (const auto& [id, entry] : model.txs) {
         met.statuses.insert(entry.status);

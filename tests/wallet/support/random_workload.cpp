@@ -1,8 +1,8 @@
-#include "wallet/support/life.h"
+#include "wallet/support/random_workload.h"
 
 namespace coffer::wallet::test {
 
-std::vector<MadeTx> Life::minable() {
+std::vector<MadeTx> RandomWorkload::minable() {
   std::set<chain::Outpoint> spent;
   std::set<Hash256> mined;
   for (const auto& block : chain_)
@@ -40,13 +40,13 @@ std::vector<MadeTx> Life::minable() {
   return chosen;
 }
 
-void Life::mine() {
+void RandomWorkload::mine() {
   if (rng_.one_in(3)) (void)any_tx();  // one that nobody saw before
   connect(minable(), rng_.one_in(3) ? 1 : 0);
   each_consumer([&](Consumer& consumer) { return consumer.flush(); });
 }
 
-void Life::connect(const std::vector<MadeTx>& txs, std::uint64_t behind) {
+void RandomWorkload::connect(const std::vector<MadeTx>& txs, std::uint64_t behind) {
   const std::uint64_t height = chain_.size();
   const Hash256 prev = chain_.empty() ? Hash256{} : chain_.back().block->hash;
   chain_.push_back({make_block(network(), prev, height, txs, ++nonce_), txs});
@@ -56,7 +56,7 @@ void Life::connect(const std::vector<MadeTx>& txs, std::uint64_t behind) {
   each_consumer([&](Consumer& consumer) { return consumer.on_block(event); });
 }
 
-void Life::connect_models() {
+void RandomWorkload::connect_models() {
   const ChainBlock& newest = chain_.back();
   for (ModelWallet& model : models_) {
     model.tip = static_cast<std::int64_t>(chain_.size()) - 1;
@@ -65,13 +65,13 @@ void Life::connect_models() {
   }
 }
 
-void Life::grow() {
+void RandomWorkload::grow() {
   for (std::uint64_t left = rng_.between(90, 110); left > 0; --left) connect({}, left);
   each_consumer([&](Consumer& consumer) { return consumer.flush(); });
   did_ = "many empty blocks";
 }
 
-void Life::reorganise() {
+void RandomWorkload::reorganise() {
   if (chain_.empty()) return;
   const std::uint64_t most =
       rng_.one_in(4) ? chain_.size() : std::min<std::size_t>(4, chain_.size());
@@ -96,12 +96,12 @@ void Life::reorganise() {
   each_consumer([&](Consumer& consumer) { return consumer.on_rollback({to}); });
 }
 
-bus::Position Life::position(std::uint64_t height) const {
+bus::Position RandomWorkload::position(std::uint64_t height) const {
   if (height == 0) return bus::Position::origin();
   return bus::Position::after(Ordinal(height - 1), chain_[height - 1].block->point());
 }
 
-void Life::record_in_block() {
+void RandomWorkload::record_in_block() {
   if (made_.empty() || chain_.empty()) return;
   const MadeTx tx = made_[rng_.below(made_.size())];
   const std::uint64_t height = rng_.below(chain_.size());
@@ -121,7 +121,7 @@ void Life::record_in_block() {
               [&](Store& store, WalletId id) { return store.record(id, tx.raw, options); });
 }
 
-void Life::rescan_block() {
+void RandomWorkload::rescan_block() {
   if (chain_.empty()) return;
   const std::size_t wallet = rng_.below(kWallets);
   ModelWallet& model = models_[wallet];

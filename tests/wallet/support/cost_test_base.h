@@ -4,36 +4,36 @@
 #include <set>
 
 #include "wallet/support/bulk.h"
-#include "wallet/support/story.h"
+#include "wallet/support/wallet_test.h"
 
 namespace coffer::wallet::test {
 
 // A wallet of its own with so much history, whose statements are heard.
-class CostStory : public Story {
+class CostTest : public WalletTest {
  protected:
   static constexpr std::uint64_t kBlocks = 200;
 
-  struct World {
+  struct LargeWallet {
     TempDir dir;
     std::set<std::string> heard;
     std::unique_ptr<WalletEngine> engine;
     WalletId wallet;
     std::vector<BulkTx> txs;
   };
-  World& make_world(std::size_t unspent, std::size_t spent) {
-    world_ = std::make_unique<World>();
-    World* world = world_.get();
+  LargeWallet& make_large_wallet(std::size_t unspent, std::size_t spent) {
+    large_ = std::make_unique<LargeWallet>();
+    LargeWallet* large = large_.get();
     sql::DatabaseOptions options;
     auto* server = is_sqlite() ? nullptr : sql::test::PostgresServer::shared();
-    options.location = is_sqlite() ? "sqlite:" + (world->dir.path() / "w.db").string()
+    options.location = is_sqlite() ? "sqlite:" + (large->dir.path() / "w.db").string()
                                    : server->location(server->fresh_database());
     options.clock = &clock();
     options.max_connections = 1;
-    options.on_statement = [heard = &world->heard](std::string_view text) { heard->emplace(text); };
-    world->engine = std::make_unique<WalletEngine>("cost", options, StoreOptions{});
-    engine_ = world->engine.get();
+    options.on_statement = [heard = &large->heard](std::string_view text) { heard->emplace(text); };
+    large->engine = std::make_unique<WalletEngine>("cost", options, StoreOptions{});
+    engine_ = large->engine.get();
     chain_.clear();
-    world->wallet = alice_ = make_wallet("alice", {1, 2});
+    large->wallet = alice_ = make_wallet("alice", {1, 2});
     mine_empty(kBlocks);
     for (std::uint64_t height = 0; height < kBlocks; ++height)
       rows_.push_back({height, chain_[height]->hash});
@@ -49,21 +49,21 @@ class CostStory : public Story {
     // Unspent coins stand among the spent ones, as they do in life.
     for (std::size_t i = 0; i < unspent; ++i) {
       const std::uint64_t height = i * kBlocks / unspent;
-      world->txs.push_back({incoming(1'000 + i), TxStatus::kPublished, height});
+      large->txs.push_back({incoming(1'000 + i), TxStatus::kPublished, height});
       for (std::size_t k = i * spent / unspent; k < (i + 1) * spent / unspent; ++k) {
-        world->txs.push_back({incoming(500 + k), TxStatus::kPublished, height});
-        world->txs.push_back(
-            {tx({coin(world->txs.back().tx)}, {{99, 400}}), TxStatus::kPublished, height});
+        large->txs.push_back({incoming(500 + k), TxStatus::kPublished, height});
+        large->txs.push_back(
+            {tx({coin(large->txs.back().tx)}, {{99, 400}}), TxStatus::kPublished, height});
       }
     }
-    ok(BulkLoad(*engine_, alice_).run(world->txs));
+    ok(BulkLoad(*engine_, alice_).run(large->txs));
     // Many rows are found by indexes, so these few are as well.
     let_it_scan(false);
-    return *world;
+    return *large;
   }
   void TearDown() override {
     if (engine_ != nullptr) let_it_scan(true);
-    Story::TearDown();
+    WalletTest::TearDown();
   }
   // There is one connection. Remembering the last blocks of a page saves it a few looks or not,
   // whatever is below the page.
@@ -106,7 +106,7 @@ class CostStory : public Story {
   }
 
  private:
-  std::unique_ptr<World> world_;
+  std::unique_ptr<LargeWallet> large_;
   std::vector<std::pair<std::uint64_t, Hash256>> rows_;
 };
 
