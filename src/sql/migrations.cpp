@@ -231,6 +231,33 @@ Result<std::vector<Applied>> migrate(Database& database, const MigrateOptions& o
   return applied;
 }
 
+Result<std::vector<Applied>> prepare_schema(Database& database, const MigrateOptions& options,
+                                            Schema schema) {
+  if (schema == Schema::kMigrate) return migrate(database, options);
+  const MigrationStatus status = TRY_IN(database.name(), migration_status(database, options));
+  std::map<std::string, int, std::less<>> found;
+  for (const Applied& one : status.applied) {
+    int& version = found[one.module];
+    version = std::max(version, one.version);
+  }
+  // The module before core: its version is the one that a user knows.
+  for (const std::span<const Migration> list : {options.known, core_migrations()}) {
+    std::map<std::string_view, int> needed;
+    for (const Migration& one : list)
+      if (one.dialect == database.dialect())
+        needed[one.module] = std::max(needed[one.module], one.version);
+    for (const auto& [module, version] : needed) {
+      const auto known = found.find(module);
+      const int has = known == found.end() ? 0 : known->second;
+      if (has >= version || (has == 0 && schema == Schema::kCreateIfMissing)) continue;
+      return fail(Code::kConflict,
+                  "{} is of schema {}, this coffer needs {}: run 'coffer db migrate'",
+                  database.name(), has, version);
+    }
+  }
+  return migrate(database, options);
+}
+
 Result<MigrationStatus> migration_status(Database& database, const MigrateOptions& options) {
   return look(database, options, {.access = Access::kRead});
 }

@@ -183,6 +183,34 @@ TEST_P(MigrationsTest, NothingToDoDoesNotWaitForAWriter) {
   ASSERT_TRUE(writing.commit());
 }
 
+TEST_P(MigrationsTest, MustBeCurrentRefusesOlderSchema) {
+  const auto refused = [&](Schema schema, const std::string& text) {
+    const auto error = prepare_schema(db(), of_version(3), schema).error();
+    EXPECT_EQ(error.code, Code::kConflict) << error.message;
+    EXPECT_EQ(error.message, db().name() + text);
+    expect_one_line(error);
+  };
+  refused(Schema::kMustBeCurrent, " is of schema 0, this coffer needs 3: run 'coffer db migrate'");
+  EXPECT_TRUE(migration_status(db(), of_version(3))->applied.empty());
+  ASSERT_TRUE(migrate(db(), of_version(1)));
+  for (const Schema schema : {Schema::kMustBeCurrent, Schema::kCreateIfMissing})
+    refused(schema, " is of schema 1, this coffer needs 3: run 'coffer db migrate'");
+  EXPECT_EQ(number("SELECT count(*) FROM toy"), 0);  // nothing was applied
+  EXPECT_EQ(prepare_schema(db(), of_version(3), Schema::kMigrate)->size(), 2u);
+  EXPECT_TRUE(prepare_schema(db(), of_version(3), Schema::kMustBeCurrent)->empty());
+}
+
+TEST_P(MigrationsTest, CreateIfMissingCreatesNewDatabase) {
+  EXPECT_EQ(prepare_schema(db(), of_version(3), Schema::kCreateIfMissing)->size(), 4u);
+  EXPECT_TRUE(prepare_schema(db(), of_version(3), Schema::kCreateIfMissing)->empty());
+}
+
+// core is there, but not the module: another module shares the database.
+TEST_P(MigrationsTest, CreateIfMissingAddsModule) {
+  ASSERT_TRUE(migrate(db(), {}));
+  EXPECT_EQ(prepare_schema(db(), of_version(3), Schema::kCreateIfMissing)->size(), 3u);
+}
+
 // One that was cut off between the migrations and the identity, by hand.
 TEST_P(MigrationsTest, TheIdentityIsWrittenLater) {
   ASSERT_TRUE(migrate(db(), of_version(3)));

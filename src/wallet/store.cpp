@@ -146,7 +146,7 @@ Result<std::unique_ptr<Store>> Store::open(sql::Database& database, const chain:
   if (network.family != chain::Family::kBitcoin)
     return fail(Code::kUsage, "the wallet knows Bitcoin's transactions only, not {}'s",
                 network.chain_name());
-  (void)TRY(sql::migrate(database, reusing_migrations(network)));
+  (void)TRY(sql::prepare_schema(database, reusing_migrations(network), options.schema));
   return std::unique_ptr<Store>(new Store(database, network, std::move(options)));
 }
 

@@ -111,6 +111,22 @@ TEST_P(WalletFixture, Version1HasTheChecksumOfItsMigration) {
   EXPECT_GE(status->applied.size(), 2u);
 }
 
+TEST_P(WalletFixture, SchemaMustBeCurrent) {
+  const auto open_as = [&](sql::Schema schema) {
+    StoreOptions options;
+    options.schema = schema;
+    return Store::open(db(), chain::find_network("bitcoin", "regtest").value(), options);
+  };
+  const auto missing = open_as(sql::Schema::kMustBeCurrent);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, Code::kConflict);
+  EXPECT_EQ(missing.error().message,
+            db().name() + " is of schema 0, this coffer needs 1: run 'coffer db migrate'");
+  ASSERT_TRUE(open_as(sql::Schema::kCreateIfMissing));
+  EXPECT_TRUE(open_as(sql::Schema::kMustBeCurrent));
+  EXPECT_TRUE(open_as(sql::Schema::kMigrate));
+}
+
 INSTANTIATE_TEST_SUITE_P(Every, WalletFixture,
                          testing::Values(sql::test::Engine::kSqlite, sql::test::Engine::kPostgres),
                          sql::test::engine_name);
