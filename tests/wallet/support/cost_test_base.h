@@ -26,7 +26,7 @@ class CostTest : public WalletTest {
     sql::DatabaseOptions options;
     auto* server = is_sqlite() ? nullptr : sql::test::PostgresServer::shared();
     options.location = is_sqlite() ? "sqlite:" + (large->dir.path() / "w.db").string()
-                                   : server->location(server->fresh_database());
+                                   : server->location(fresh_wallet_database(*server));
     options.clock = &clock();
     options.max_connections = 1;
     options.on_statement = [heard = &large->heard](std::string_view text) { heard->emplace(text); };

@@ -10,6 +10,11 @@
 
 namespace coffer::wallet::test {
 
+// A database with the wallet's tables where the run's server has one to copy, else an empty one.
+inline std::string fresh_wallet_database(sql::test::PostgresServer& server) {
+  return server.fresh_database(sql::test::fixture_text("wallet_template"));
+}
+
 class WalletEngine {
  public:
   WalletEngine(std::string name, sql::DatabaseOptions options, StoreOptions store_options)
@@ -31,7 +36,7 @@ class WalletEngine {
     auto* server = sql::test::PostgresServer::shared();
     if (server == nullptr) return nullptr;
     sql::DatabaseOptions options;
-    options.location = server->location(server->fresh_database());
+    options.location = server->location(fresh_wallet_database(*server));
     options.clock = clock;
     options.seed = 1;
     return std::make_unique<WalletEngine>("postgres", options, store_options);
@@ -43,7 +48,8 @@ class WalletEngine {
     auto* bouncer = sql::test::PgBouncer::shared();
     if (bouncer == nullptr) return nullptr;
     sql::DatabaseOptions options;
-    options.location = bouncer->location(sql::test::PostgresServer::shared()->fresh_database());
+    options.location =
+        bouncer->location(fresh_wallet_database(*sql::test::PostgresServer::shared()));
     options.clock = clock;
     options.seed = 1;
     return std::make_unique<WalletEngine>("pgbouncer", options, store_options);
