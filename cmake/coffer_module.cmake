@@ -114,9 +114,24 @@ function(coffer_module name)
   coffer_library(${name} SOURCES ${sources} ${ARGN})
 endfunction()
 
+# coffer_embed_migrations(target directory MODULE name NAMESPACE name FUNCTION name): compiles
+# directory/{sqlite,postgres}/NNNN_what.sql into target, as what coffer::NAMESPACE::FUNCTION() returns.
+function(coffer_embed_migrations target directory)
+  cmake_parse_arguments(ARG "" "MODULE;NAMESPACE;FUNCTION" "" ${ARGN})
+  set(directory ${CMAKE_CURRENT_SOURCE_DIR}/${directory})
+  set(script ${PROJECT_SOURCE_DIR}/cmake/embed_migrations.cmake)
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/${ARG_MODULE}_migrations.cpp)
+  file(GLOB_RECURSE texts CONFIGURE_DEPENDS ${directory}/*.sql)
+  add_custom_command(OUTPUT ${out} DEPENDS ${texts} ${script} VERBATIM
+    COMMAND ${CMAKE_COMMAND} -D DIR=${directory} -D MODULE=${ARG_MODULE} -D NAMESPACE=${ARG_NAMESPACE}
+      -D FUNCTION=${ARG_FUNCTION} -D OUT=${out} -P ${script})
+  target_sources(${target} PRIVATE ${out})
+endfunction()
+
 # coffer_engine(name DEPS module… [LINK library…] [SANITIZE …]): an engine from all *.cpp files here and below, with those kernels
 # and nothing else; and coffer_<name>_faces, which joins it to HTTP, command line and settings: json/, routes/,
-# commands/, settings.cpp and module.cpp.
+# commands/, settings.cpp and module.cpp. An engine with a directory migrations/ gets
+# std::span<const sql::Migration> coffer::<name>::embedded_migrations(), which it declares where it needs it.
 function(coffer_engine name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
   set(faces ${sources})
@@ -124,6 +139,9 @@ function(coffer_engine name)
   list(FILTER sources EXCLUDE REGEX ${is_face})
   list(FILTER faces INCLUDE REGEX ${is_face})
   coffer_library(${name} SOURCES ${sources} ${ARGN})
+  if(IS_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/migrations)
+    coffer_embed_migrations(coffer_${name} migrations MODULE ${name} NAMESPACE ${name} FUNCTION embedded_migrations)
+  endif()
   coffer_library(${name}_faces SOURCES ${faces} DEPS ${name} api cli config node)
 endfunction()
 

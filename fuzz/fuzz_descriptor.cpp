@@ -1,7 +1,7 @@
 // Any text as a descriptor and as an export of Bitcoin Core: what parses is written as a text that
 // parses to the same scripts.
 #include "base/check.h"
-#include "wallet/core_export.h"
+#include "wallet/import/core_export.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace coffer;

@@ -1,6 +1,6 @@
 // Any text as a line of a history file: what is taken is within the bounds that the store expects.
 #include "base/check.h"
-#include "wallet/history_line.h"
+#include "wallet/import/history_line.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace coffer;

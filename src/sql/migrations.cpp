@@ -21,7 +21,7 @@ using Records = std::map<std::pair<std::string, int>, Record>;
 
 bool is_wanted(const MigrateOptions& options, std::string_view module) {
   return module == "core" ||
-         std::find(options.modules.begin(), options.modules.end(), module) != options.modules.end();
+         std::ranges::find(options.known, module, &Migration::module) != options.known.end();
 }
 
 Result<bool> has_table(Reader& session, std::string_view name) {
@@ -80,11 +80,14 @@ Result<> check_identity(const std::optional<Identity>& found, const MigrateOptio
 // What is left to apply, after a look at what is there.
 Result<std::vector<const Migration*>> plan(const Records& records, const MigrateOptions& options,
                                            Dialect dialect) {
+  std::vector<const Migration*> known;  // core first, so that the others can build on it
+  for (const std::span<const Migration> list : {core_migrations(), options.known})
+    for (const Migration& migration : list)
+      if (migration.dialect == dialect) known.push_back(&migration);
   std::vector<const Migration*> pending;
-  std::ptrdiff_t cores = 0;
   std::map<std::string, int, std::less<>> newest;
-  for (const Migration& migration : options.known) {
-    if (migration.dialect != dialect || !is_wanted(options, migration.module)) continue;
+  for (const Migration* one : known) {
+    const Migration& migration = *one;
     int& version = newest[std::string(migration.module)];
     if (migration.version != version + 1)
       return fail(Code::kInternal, "migration {} {} follows {}", migration.module,
@@ -92,9 +95,7 @@ Result<std::vector<const Migration*>> plan(const Records& records, const Migrate
     version = migration.version;
     const auto found = records.find({std::string(migration.module), migration.version});
     if (found == records.end()) {
-      // core comes first, the others stay in order.
-      const bool core = migration.module == "core";
-      pending.insert(core ? pending.begin() + cores++ : pending.end(), &migration);
+      pending.push_back(one);
     } else if (found->second.checksum != migration.checksum) {
       return fail(Code::kConflict,
                   "migration {} {} ({}) was applied with another text ({}… then, {}… now); use the "
@@ -228,6 +229,33 @@ Result<std::vector<Applied>> migrate(Database& database, const MigrateOptions& o
   for (const Applied& one : applied)
     log::info("migrated", {{"module", one.module}, {"version", one.version}, {"name", one.name}});
   return applied;
+}
+
+Result<std::vector<Applied>> prepare_schema(Database& database, const MigrateOptions& options,
+                                            Schema schema) {
+  if (schema == Schema::kMigrate) return migrate(database, options);
+  const MigrationStatus status = TRY_IN(database.name(), migration_status(database, options));
+  std::map<std::string, int, std::less<>> found;
+  for (const Applied& one : status.applied) {
+    int& version = found[one.module];
+    version = std::max(version, one.version);
+  }
+  // The module before core: its version is the one that a user knows.
+  for (const std::span<const Migration> list : {options.known, core_migrations()}) {
+    std::map<std::string_view, int> needed;
+    for (const Migration& one : list)
+      if (one.dialect == database.dialect())
+        needed[one.module] = std::max(needed[one.module], one.version);
+    for (const auto& [module, version] : needed) {
+      const auto known = found.find(module);
+      const int has = known == found.end() ? 0 : known->second;
+      if (has >= version || (has == 0 && schema == Schema::kCreateIfMissing)) continue;
+      return fail(Code::kConflict,
+                  "{} is of schema {}, this coffer needs {}: run 'coffer db migrate'",
+                  database.name(), has, version);
+    }
+  }
+  return migrate(database, options);
 }
 
 Result<MigrationStatus> migration_status(Database& database, const MigrateOptions& options) {

@@ -1,6 +1,6 @@
-// Versioned changes of the schema, compiled in: migrations/MODULE/DIALECT/NNNN_name.sql.
-// Invariant: what is applied is recorded with its checksum in coffer_migrations, in the transaction
-// that applied it; two programs that start at once apply it once.
+// Versioned changes of the schema, compiled in from migrations/DIALECT/NNNN_name.sql of each
+// module. Invariant: what is applied is recorded with its checksum in coffer_migrations, in the
+// transaction that applied it; two programs that start at once apply it once.
 #pragma once
 
 #include <optional>
@@ -22,8 +22,9 @@ struct Migration {
   std::string_view text;
 };
 
-// All that this program knows, by module, dialect and version. `core` is a part of every database.
-std::span<const Migration> embedded_migrations();
+// The migrations of module `core`, by dialect and version. They are a part of every database: all
+// functions here apply or expect them without being told.
+std::span<const Migration> core_migrations();
 
 // Whose data a database holds (E5).
 struct Identity {
@@ -34,13 +35,14 @@ struct Identity {
 };
 
 struct MigrateOptions {
-  std::vector<std::string> modules;  // besides core
-  std::optional<Identity> identity;  // written into a new database, compared with an old one
+  // The migrations of the modules that the database is for, besides core: each module by dialect
+  // and version.
+  std::span<const Migration> known;
+  std::optional<Identity> identity = {};  // written into a new database, compared with an old one
   // A query that answers with a number above zero once the database holds something of its network.
   // Until then it may be given to another network. Empty: it is bound as soon as it has an
   // identity.
   std::string_view in_use = {};
-  std::span<const Migration> known = embedded_migrations();
 };
 
 struct Applied {
@@ -56,6 +58,17 @@ struct Applied {
 // kConflict if the database belongs to another network, is newer than this program, or an applied
 // migration has another text now; those of statements. After an error nothing has changed.
 Result<std::vector<Applied>> migrate(Database& database, const MigrateOptions& options);
+
+// What may happen to the schema of a database that is opened.
+enum class Schema : std::uint8_t {
+  kMustBeCurrent,    // nothing: a database that lacks a migration is refused
+  kCreateIfMissing,  // a module without tables gets them; an older one is refused
+  kMigrate,          // all that is missing is applied
+};
+// Calls migrate() if `schema` allows what that would apply. Errors: those of migrate(); kConflict
+// with both versions and the way out if `schema` does not allow it.
+Result<std::vector<Applied>> prepare_schema(Database& database, const MigrateOptions& options,
+                                            Schema schema);
 
 struct MigrationStatus {
   std::vector<Applied> applied;      // in order of module and version

@@ -14,8 +14,6 @@ class MigrationsTest : public EngineTest {
  protected:
   void SetUp() override {
     EngineTest::SetUp();
-    for (const auto& migration : embedded_migrations())
-      if (migration.module == "core") known_.push_back(migration);
     for (const auto dialect : {Dialect::kSqlite, Dialect::kPostgres}) {
       known_.push_back({"toy", dialect, 1, "first", "1111", "CREATE TABLE toy(id BIGINT)"});
       if (dialect == Dialect::kSqlite) known_.back().text = "CREATE TABLE toy(id INTEGER) STRICT";
@@ -28,8 +26,8 @@ class MigrationsTest : public EngineTest {
   MigrateOptions of_version(int version) {
     kept_.clear();
     for (const auto& migration : known_)
-      if (migration.module != "toy" || migration.version <= version) kept_.push_back(migration);
-    return {.modules = {"toy"}, .identity = std::nullopt, .known = kept_};
+      if (migration.version <= version) kept_.push_back(migration);
+    return {.known = kept_, .identity = std::nullopt};
   }
   static Identity identity() {
     Identity identity{"bitcoin", "regtest", {}, 1};
@@ -87,7 +85,7 @@ TEST_P(MigrationsTest, AChangedTextIsRefused) {
   ASSERT_TRUE(migrate(db(), of_version(2)));
   auto options = of_version(3);
   for (auto& migration : kept_)
-    if (migration.module == "toy" && migration.version == 2) migration.checksum = "9999";
+    if (migration.version == 2) migration.checksum = "9999";
   const auto refused = migrate(db(), options);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kConflict);
@@ -185,6 +183,34 @@ TEST_P(MigrationsTest, NothingToDoDoesNotWaitForAWriter) {
   ASSERT_TRUE(writing.commit());
 }
 
+TEST_P(MigrationsTest, MustBeCurrentRefusesOlderSchema) {
+  const auto refused = [&](Schema schema, const std::string& text) {
+    const auto error = prepare_schema(db(), of_version(3), schema).error();
+    EXPECT_EQ(error.code, Code::kConflict) << error.message;
+    EXPECT_EQ(error.message, db().name() + text);
+    expect_one_line(error);
+  };
+  refused(Schema::kMustBeCurrent, " is of schema 0, this coffer needs 3: run 'coffer db migrate'");
+  EXPECT_TRUE(migration_status(db(), of_version(3))->applied.empty());
+  ASSERT_TRUE(migrate(db(), of_version(1)));
+  for (const Schema schema : {Schema::kMustBeCurrent, Schema::kCreateIfMissing})
+    refused(schema, " is of schema 1, this coffer needs 3: run 'coffer db migrate'");
+  EXPECT_EQ(number("SELECT count(*) FROM toy"), 0);  // nothing was applied
+  EXPECT_EQ(prepare_schema(db(), of_version(3), Schema::kMigrate)->size(), 2u);
+  EXPECT_TRUE(prepare_schema(db(), of_version(3), Schema::kMustBeCurrent)->empty());
+}
+
+TEST_P(MigrationsTest, CreateIfMissingCreatesNewDatabase) {
+  EXPECT_EQ(prepare_schema(db(), of_version(3), Schema::kCreateIfMissing)->size(), 4u);
+  EXPECT_TRUE(prepare_schema(db(), of_version(3), Schema::kCreateIfMissing)->empty());
+}
+
+// core is there, but not the module: another module shares the database.
+TEST_P(MigrationsTest, CreateIfMissingAddsModule) {
+  ASSERT_TRUE(migrate(db(), {}));
+  EXPECT_EQ(prepare_schema(db(), of_version(3), Schema::kCreateIfMissing)->size(), 3u);
+}
+
 // One that was cut off between the migrations and the identity, by hand.
 TEST_P(MigrationsTest, TheIdentityIsWrittenLater) {
   ASSERT_TRUE(migrate(db(), of_version(3)));
@@ -235,8 +261,7 @@ TEST(SqliteMigrations, MayRebuildATableThatOthersReferTo) {
   DatabaseOptions options;
   options.location = "sqlite:" + (dir.path() / "a.db").string();
   const auto database = Database::open(options).value();
-  std::vector<Migration> known(embedded_migrations().begin(), embedded_migrations().end());
-  std::erase_if(known, [](const Migration& m) { return m.module != "core"; });
+  std::vector<Migration> known;
   known.push_back({"toy", Dialect::kSqlite, 1, "a", "1",
                    "CREATE TABLE p(id INTEGER PRIMARY KEY) STRICT;"
                    "CREATE TABLE c(p INTEGER REFERENCES p(id)) STRICT;"
@@ -245,16 +270,17 @@ TEST(SqliteMigrations, MayRebuildATableThatOthersReferTo) {
       {"toy", Dialect::kSqlite, 2, "b", "2",
        "CREATE TABLE p2(id INTEGER PRIMARY KEY, x TEXT) STRICT;"
        "INSERT INTO p2(id) SELECT id FROM p; DROP TABLE p; ALTER TABLE p2 RENAME TO p"});
-  EXPECT_EQ(migrate(*database, {.modules = {"toy"}, .identity = {}, .known = known})->size(), 3u);
+  EXPECT_EQ(migrate(*database, {.known = known})->size(), 3u);
   known.push_back({"toy", Dialect::kSqlite, 3, "c", "3", "DELETE FROM p"});
-  const auto refused = migrate(*database, {.modules = {"toy"}, .identity = {}, .known = known});
+  const auto refused = migrate(*database, {.known = known});
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("a row of c refers to nothing"), std::string::npos);
 }
 
-TEST(EmbeddedMigrations, AreTheSameVersionsInBothDialects) {
+TEST(CoreMigrations, HaveTheSameVersionsInBothDialects) {
   std::vector<std::pair<std::string_view, int>> sqlite, postgres;
-  for (const auto& migration : embedded_migrations()) {
+  for (const auto& migration : core_migrations()) {
+    EXPECT_EQ(migration.module, "core");
     EXPECT_EQ(migration.checksum.size(), 64u);
     EXPECT_FALSE(migration.text.empty());
     (migration.dialect == Dialect::kSqlite ? sqlite : postgres)

@@ -204,14 +204,10 @@ Result<MigrationStatus> check_copy(const fs::path& path, const MigrateOptions& e
   }
   MigrationStatus status = TRY(migration_status(*database, expected));
   if (!status.identity) return fail(Code::kInvalidInput, "it is no database of Coffer");
-  const auto is_of = [](std::string_view module) {
-    return [module](const auto& one) { return one.module == module; };
-  };
-  for (const std::string& module : expected.modules)
-    if (std::ranges::any_of(expected.known, is_of(module)) &&
-        std::ranges::none_of(status.applied, is_of(module)))
+  for (const Migration& known : expected.known)
+    if (std::ranges::find(status.applied, known.module, &Applied::module) == status.applied.end())
       return fail(Code::kInvalidInput, "it has no tables of {}: it is a backup of something else",
-                  module);
+                  known.module);
   return status;
 }
 

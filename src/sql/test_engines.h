@@ -11,12 +11,15 @@ namespace coffer::sql::test {
 
 enum class Engine { kSqlite, kPostgres, kPgBouncer };
 
-inline std::ostream& operator<<(std::ostream& out, Engine engine) {
-  return out << static_cast<int>(engine);
+inline const char* to_string(Engine engine) {
+  constexpr const char* kNames[] = {"Sqlite", "Postgres", "PgBouncer"};
+  return kNames[static_cast<std::size_t>(engine)];
+}
+inline void PrintTo(Engine engine, std::ostream* out) {
+  *out << to_string(engine);
 }
 inline std::string engine_name(const testing::TestParamInfo<Engine>& info) {
-  constexpr const char* kNames[] = {"Sqlite", "Postgres", "PgBouncer"};
-  return kNames[static_cast<std::size_t>(info.param)];
+  return to_string(info.param);
 }
 
 class EngineTest : public testing::TestWithParam<Engine> {

@@ -37,10 +37,11 @@ inline void wait_until_open(const std::string& location, const fs::path& log) {
   CHECK(false && "no server");
 }
 
-// Where the server or the bouncer of this ctest run listens; empty outside of one.
-inline fs::path shared_socket_directory(const char* of) {
+// What the fixture of this ctest run wrote: where its `server` and its `bouncer` listen, and the
+// name of a database with the wallet's tables, `wallet_template`. Empty outside of a run.
+inline std::string fixture_text(const char* name) {
   const char* fixture = std::getenv("COFFER_TEST_POSTGRES");
-  return fixture == nullptr ? fs::path() : fs::path(read_text(fs::path(fixture) / of));
+  return fixture == nullptr ? std::string() : read_text(fs::path(fixture) / name);
 }
 
 class PostgresServer {
@@ -48,7 +49,7 @@ class PostgresServer {
   // Nothing if the server's programs are not installed.
   static PostgresServer* shared() {
     if (!fs::exists(kPostgresPrograms / "postgres")) return nullptr;
-    static PostgresServer server(shared_socket_directory("server"));
+    static PostgresServer server(fs::path(fixture_text("server")));
     return &server;
   }
 
@@ -69,14 +70,14 @@ class PostgresServer {
   }
   const fs::path& socket_directory() const { return sockets_; }
 
-  // A database of its own for each test.
-  std::string fresh_database() {
+  // A database of its own for each test; a copy of `copy_of`, which nobody is connected to, if that
+  // is not empty.
+  std::string fresh_database(const std::string& copy_of = "") {
     static std::atomic<int> number{0};
     const std::string name = "test_" + std::to_string(::getpid()) + "_" +
                              std::to_string(system_clock().unix_ms()) + "_" +
                              std::to_string(++number);
-    const std::string sql = "CREATE DATABASE " + name;
-    run_psql(sql);
+    run_psql("CREATE DATABASE " + name + (copy_of.empty() ? "" : " TEMPLATE " + copy_of));
     return name;
   }
   // Anything, also what cannot stand in a transaction.
@@ -152,7 +153,7 @@ class PgBouncer {
   static bool installed() { return fs::exists(kPgBouncerProgram); }
   static PgBouncer* shared() {
     if (!installed() || PostgresServer::shared() == nullptr) return nullptr;
-    static PgBouncer bouncer(*PostgresServer::shared(), shared_socket_directory("bouncer"));
+    static PgBouncer bouncer(*PostgresServer::shared(), fs::path(fixture_text("bouncer")));
     return &bouncer;
   }
 

@@ -12,8 +12,6 @@ namespace coffer::sql::test {
 class RestoreTest : public testing::Test {
  protected:
   RestoreTest() {
-    for (const auto& migration : embedded_migrations())
-      if (migration.module == "core") known_.push_back(migration);
     known_.push_back({"toy", Dialect::kSqlite, 1, "first", "1111",
                       "CREATE TABLE toy(id INTEGER PRIMARY KEY, s TEXT) STRICT"});
     known_.push_back(
@@ -22,8 +20,8 @@ class RestoreTest : public testing::Test {
   MigrateOptions of_version(int version, const char* network = "regtest") {
     kept_.clear();
     for (const auto& migration : known_)
-      if (migration.module != "toy" || migration.version <= version) kept_.push_back(migration);
-    return {.modules = {"toy"}, .identity = Identity{"bitcoin", network, {}, 1}, .known = kept_};
+      if (migration.version <= version) kept_.push_back(migration);
+    return {.known = kept_, .identity = Identity{"bitcoin", network, {}, 1}};
   }
   static std::unique_ptr<Database> open(const fs::path& path) {
     DatabaseOptions options;

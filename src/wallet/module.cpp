@@ -4,8 +4,8 @@
 #include "node/stored_chain.h"
 #include "wallet/commands/commands.h"
 #include "wallet/distribution.h"
-#include "wallet/glance.h"
 #include "wallet/json/status.h"
+#include "wallet/query/summary.h"
 #include "wallet/routes/wallets.h"
 #include "wallet/settings.h"
 
@@ -13,11 +13,12 @@ namespace coffer::wallet {
 namespace {
 
 // As they were left. Errors: kNotFound if there is no database yet.
-Result<Glance> stored_summary(const config::Config& config, const chain::Network& network) {
+Result<DatabaseSummary> stored_summary(const config::Config& config,
+                                       const chain::Network& network) {
   sql::DatabaseOptions options = TRY(database_options(config));
   options.create_if_missing = false;
   const auto database = TRY(sql::Database::open(std::move(options)));
-  return glance(*database, network);
+  return read_summary(*database, network);
 }
 
 }  // namespace
@@ -32,10 +33,10 @@ Result<> WalletModule::open(const node::OpenContext& context) {
   StoreOptions rules = store_options(config_, network_);
   rules.block_at = block_at;
   store_ = TRY(Store::open(*database_, network_, std::move(rules)));
-  feed_ = TRY(Feed::open(*store_));
+  consumer_ = TRY(Consumer::open(*store_));
   // Without addresses there is nothing to find in old blocks.
-  TRY(feed_->skip_to(context.chain.position()));
-  maintenance_ = std::make_unique<Maintenance>(*store_, *feed_,
+  TRY(consumer_->skip_to(context.chain.position()));
+  maintenance_ = std::make_unique<Maintenance>(*store_, *consumer_,
                                                MaintenanceOptions{context.open_blocks, block_at});
   return {};
 }
@@ -48,8 +49,8 @@ std::optional<bus::Position> WalletModule::stored_position() const {
 
 std::optional<std::string> WalletModule::status() const {
   StatusReport report;
-  if (feed_) {
-    report.tip_height = feed_->position().tip_height();
+  if (consumer_) {
+    report.tip_height = consumer_->position().tip_height();
     if (const auto counted = monitor_ ? monitor_->counted() : std::nullopt)
       report.wallets = counted->wallets;
     return json::write_fields(report);

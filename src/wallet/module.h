@@ -2,8 +2,8 @@
 #pragma once
 
 #include "node/module.h"
-#include "wallet/feed.h"
 #include "wallet/routes/metrics.h"
+#include "wallet/sync/consumer.h"
 #include "wallet/sync/maintenance.h"
 
 namespace coffer::wallet {
@@ -17,7 +17,7 @@ class WalletModule final : public node::OpenModule {
   // Errors: those of sql::Database::open and Store::open.
   Result<> open(const node::OpenContext& context);
 
-  bus::Consumer* consumer() override { return feed_.get(); }
+  bus::Consumer* consumer() override { return consumer_.get(); }
   std::optional<bus::Position> stored_position() const override;
   std::optional<std::string> status() const override;
   void add_routes(api::RouteTable& table) override;
@@ -33,7 +33,7 @@ class WalletModule final : public node::OpenModule {
   const bool read_only_;
   std::unique_ptr<sql::Database> database_;
   std::unique_ptr<Store> store_;
-  std::unique_ptr<Feed> feed_;
+  std::unique_ptr<Consumer> consumer_;
   std::unique_ptr<Maintenance> maintenance_;
   std::unique_ptr<WalletMonitor> monitor_;
 };

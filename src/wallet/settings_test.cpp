@@ -79,7 +79,7 @@ TEST(WalletSettings, PruneWindowCoversTheRollbackWindow) {  // X1
 TEST(WalletSettings, DatabaseIsBoundToTheNetwork) {  // E5
   const auto mainnet = chain::find_network("bitcoin", "mainnet").value();
   const auto options = migrations(mainnet);
-  EXPECT_EQ(options.modules, std::vector<std::string>{"wallet"});
+  EXPECT_EQ(options.known.data(), embedded_migrations().data());
   EXPECT_EQ(options.identity, (sql::Identity{"bitcoin", "mainnet", mainnet.genesis, 1}));
   EXPECT_NE(options.identity,
             migrations(chain::find_network("bitcoin", "signet").value()).identity);

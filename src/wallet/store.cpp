@@ -119,7 +119,7 @@ Result<std::uint64_t> require_account(sql::Reader& sql, WalletId wallet, std::st
 
 sql::MigrateOptions migrations(const chain::Network& network) {
   sql::MigrateOptions options;
-  options.modules = {"wallet"};
+  options.known = embedded_migrations();
   options.identity = sql::Identity{.chain = std::string(network.chain_name()),
                                    .network = network.name,
                                    .genesis = network.genesis};
@@ -146,7 +146,7 @@ Result<std::unique_ptr<Store>> Store::open(sql::Database& database, const chain:
   if (network.family != chain::Family::kBitcoin)
     return fail(Code::kUsage, "the wallet knows Bitcoin's transactions only, not {}'s",
                 network.chain_name());
-  (void)TRY(sql::migrate(database, reusing_migrations(network)));
+  (void)TRY(sql::prepare_schema(database, reusing_migrations(network), options.schema));
   return std::unique_ptr<Store>(new Store(database, network, std::move(options)));
 }
 

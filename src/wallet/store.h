@@ -14,23 +14,26 @@
 #include "chain/network.h"
 #include "sql/database.h"
 #include "sql/migrations.h"
-#include "wallet/core_export.h"
+#include "wallet/import/core_export.h"
 #include "wallet/types.h"
 
 namespace coffer::wallet {
 
 struct StoreOptions {
   std::uint32_t gap_limit = 20;  // of new wallets
-  // A transaction goes when everything is this many blocks below the tip (X1).
+  // A confirmed transaction can be pruned when its block, and those of the spenders of its coins,
+  // are this many blocks below the tip (X1).
   std::uint64_t prune_window = 288;
-  // Indexes of descriptors that an import adds, and transactions that a prune takes away, within
-  // one commit.
+  // How many descriptor indexes an import adds, and how many transactions a prune deletes, in one
+  // commit.
   std::size_t step = 1'000;
-  // Which block the chain has at a height; nothing if that is not known here. Null: nobody knows.
+  // Returns the hash of the block at a height, or nothing if it is not known here. May be null.
   std::function<Result<std::optional<Hash256>>(std::uint64_t height)> block_at = nullptr;
+  // Whether open() may create or migrate the tables.
+  sql::Schema schema = sql::Schema::kMigrate;
 };
 
-// A filter for balance: everything, an account, or one script.
+// What a balance is of: the whole wallet, one account, or one script.
 struct Scope {
   std::optional<std::string> account = {};
   std::optional<Bytes> script = {};
@@ -38,14 +41,14 @@ struct Scope {
 
 struct PageOptions {
   std::size_t count = 100;  // at most kMaxPage
-  std::string cursor;       // of the page before; empty at first
+  std::string cursor;       // Page::cursor of the previous page; empty for the first page
 };
 inline constexpr std::size_t kMaxPage = 1'000;
 
 enum class CoinOrder : std::uint8_t { kOldest, kNewest, kLargest, kSmallest };
 struct CoinQuery {
-  // Nothing: all that are unspent and alive. A state that is not unspent (spent, dead …) walks
-  // through the history of the wallet, by age only.
+  // Empty: all unspent coins of valid transactions. Other states (spent, dead …) read through the
+  // history of the wallet and can be ordered by age only.
   std::vector<CoinState> states;
   std::optional<std::string> account;
   std::optional<Bytes> script;
@@ -58,17 +61,17 @@ struct CoinQuery {
   PageOptions page;
 };
 struct HistoryQuery {
-  std::vector<TxStatus> statuses;  // nothing: all
+  std::vector<TxStatus> statuses;  // empty: all
   std::optional<bool> confirmed;
   PageOptions page;
 };
 template <typename T>
 struct Page {
   std::vector<T> items;
-  std::string cursor;  // of the next page; empty after the last
+  std::string cursor;  // the cursor of the next page; empty after the last page
 };
 
-// Where a transaction is in the chain.
+// The place of a transaction in the chain.
 struct BlockRef {
   std::uint64_t height = 0;
   Hash256 hash{};
@@ -164,7 +167,9 @@ struct StoreStats {
   double lease_cleanup_seconds = 0;
 };
 
-// Module `wallet`, and the network as the owner of the data (E5). Thread-safe.
+// The migrations of module `wallet`, by dialect and version (generated from migrations/).
+std::span<const sql::Migration> embedded_migrations();
+// These migrations, and the network as the owner of the data (E5). Thread-safe.
 sql::MigrateOptions migrations(const chain::Network& network);
 // The same, but a database of another network that holds no wallet and no block may be taken over:
 // a first sync that failed leaves such a one.
@@ -177,8 +182,8 @@ sql::MigrateOptions reusing_migrations(const chain::Network& network);
 // of them is valid by itself: the same call again does the rest.
 class Store {
  public:
-  // Brings the schema up to date. The wallet knows Bitcoin's transactions only.
-  // Errors: kUsage on another chain; those of sql::migrate().
+  // Prepares the schema as StoreOptions::schema says. The wallet knows Bitcoin's transactions only.
+  // Errors: kUsage on another chain; those of sql::prepare_schema().
   static Result<std::unique_ptr<Store>> open(sql::Database& database, const chain::Network& network,
                                              StoreOptions options = {});
   ~Store();
@@ -186,7 +191,7 @@ class Store {
   sql::Database& database() const { return database_; }
   const chain::Network& network() const { return network_; }
 
-  // ---- wallets and addresses (imports.cpp, addresses.cpp) ----
+  // ---- wallets and addresses (import/imports.cpp, query/addresses.cpp) ----
   struct NewWallet {
     std::string name;
     std::uint64_t birthday_height = 0;
@@ -199,15 +204,17 @@ class Store {
   Result<std::vector<AccountInfo>> accounts(WalletId wallet) const;
   Result<std::vector<DescriptorInfo>> descriptors(WalletId wallet) const;
 
-  // Watches the scripts of a descriptor, the first gap_limit of a ranged one. Known ones change
-  // nothing. "<0;1>" makes the first receiving and the second change. Coins of blocks that the
-  // wallet has passed are found by a rescan. Errors: kInvalidInput; kConflict if another account
-  // has it, or it is there for another purpose; kTooLarge.
+  // Watches the scripts of a descriptor, the first gap_limit of a ranged one. A descriptor that is
+  // already watched changes nothing. "<0;1>" makes the first branch receiving and the second
+  // change. To find coins in earlier blocks, request a rescan. Errors: kInvalidInput; kConflict if
+  // another account has the descriptor, or it was imported for another purpose; kTooLarge.
   Result<Imported> import_descriptor(WalletId wallet, std::string_view text,
                                      const ImportOptions& options);
-  // One that is known is not given out from now on. Errors: the same.
+  // Watches one script. If it is already watched, it is marked as used and new_address() will not
+  // return it. Errors: as import_descriptor().
   Result<Imported> import_script(WalletId wallet, ByteView script, const ImportOptions& options);
-  // An inactive one gives out addresses only if the wallet has no other.
+  // Imports the descriptors of a Bitcoin Core wallet. An inactive descriptor gives out addresses
+  // only if the account has no other. Errors: as import_descriptor().
   Result<Imported> import_core(WalletId wallet, const CoreExport& core);
 
   // The next address of the account's newest ranged descriptor that is not in use, committed before
@@ -216,23 +223,25 @@ class Store {
   Result<AddressInfo> new_address(WalletId wallet, std::string_view account, bool internal);
   Result<Page<AddressInfo>> addresses(WalletId wallet, const PageOptions& page) const;
 
-  // By kind and name, whether the wallet knows what they name or not.
+  // Lists labels by kind and reference, also of what the wallet does not know.
   Result<Page<LabelInfo>> labels(WalletId wallet, const PageOptions& page) const;
   Result<> set_label(WalletId wallet, std::string_view kind, std::string_view ref,
-                     std::string_view label);  // an empty label takes it away
+                     std::string_view label);  // an empty label removes it
 
-  // ---- life cycle (record.cpp) ----
+  // ---- life cycle (lifecycle/record.cpp) ----
   // Puts a transaction of the wire format into a wallet. Errors: kInvalidInput (malformed, an input
   // twice, amounts above all money, a coinbase without its block, nothing of this wallet in it),
   // kConflict: a pending one on coins that are held or leased, one that conflicts with a confirmed
   // one, one that spends from an invalid one or from what it replaces; kTooLarge.
   Result<Recorded> record(WalletId wallet, ByteView raw, const RecordOptions& options);
-  // A pending transaction was broadcast. Errors: kConflict if it is neither pending nor published.
+  // Marks a pending transaction as broadcast. Errors: kConflict if it is neither pending nor
+  // published.
   Result<Recorded> publish(WalletId wallet, const Hash256& tx);
-  // A pending transaction will never be. Errors: kConflict if it is published or confirmed.
+  // Gives up a pending transaction and frees its coins. Errors: kConflict if it is published or
+  // confirmed.
   Result<Recorded> cancel(WalletId wallet, const Hash256& tx);
 
-  // ---- reads (reads_*.cpp): each one snapshot; no writer waits for them ----
+  // ---- reads (query/): each reads one snapshot, and no writer waits for it ----
   Result<Balance> balance(WalletId wallet, const Scope& scope = {}) const;
   // Errors: kInvalidInput, also for coins that are not unspent in the order of their amounts.
   Result<Page<Coin>> coins(WalletId wallet, const CoinQuery& query) const;
@@ -240,57 +249,58 @@ class Store {
   Result<Page<HistoryEntry>> history(WalletId wallet, const HistoryQuery& query) const;
   Result<TxDetail> transaction(WalletId wallet, const Hash256& tx) const;
 
-  // ---- leases (leases.cpp) ----
-  // Takes, renews or takes over when expired; until when. Errors: kConflict if another lock id
-  // holds one, or a coin is spent, immature or dead; kInvalidInput for a duration outside 1 ms to a
-  // year.
+  // ---- leases (lifecycle/leases.cpp) ----
+  // Leases coins that are free, whose lease has expired, or that this lock id holds. Returns when
+  // the leases expire. Errors: kConflict if another lock id holds one, or a coin is spent, immature
+  // or dead; kInvalidInput for a duration outside 1 ms to a year.
   Result<std::int64_t> lease(WalletId wallet, const LeaseRequest& request);
-  // Chooses coins that may be spent and leases them, as one atomic unit (W8). What the lock id
-  // holds already comes first, so that the same request again gets the same coins (E3).
-  // Errors: kConflict if there is not so much that may be spent; kTooLarge if it takes more than
+  // Selects spendable coins worth at least the amount and leases them atomically (W8). Coins that
+  // the lock id already holds come first, so that a repeated request gets the same coins (E3).
+  // Errors: kConflict if the spendable coins are worth less; kTooLarge if it takes more than
   // kMaxLeasedAtOnce coins; kUnavailable if others were faster too often; kInvalidInput.
   Result<SelectedCoins> select_and_lease(WalletId wallet, const LeaseSelection& selection);
-  // Errors: kConflict if this lock id does not hold all of them now.
+  // Extends leases. Errors: kConflict if this lock id does not hold all of them now.
   Result<std::int64_t> renew(WalletId wallet, const LeaseRequest& request);
-  // Nothing happens if it is not leased, or not any more. Errors: kConflict if another holds it.
+  // Releasing a coin that is not leased succeeds. Errors: kConflict if another lock id holds it.
   Result<> release(WalletId wallet, std::span<const chain::Outpoint> coins, const LockId& lock_id);
-  // All that a lock id holds now; how many.
+  // Releases all coins that a lock id holds now. Returns their number.
   Result<std::uint64_t> release_all(WalletId wallet, const LockId& lock_id);
   Result<Page<LeasedCoin>> leases(WalletId wallet, const PageOptions& page) const;
-  // Takes away what has expired, everywhere, at most `limit`; how many.
+  // Deletes at most `limit` expired leases, in all wallets. Returns their number.
   Result<std::uint64_t> clean_leases(std::size_t limit = 10'000);
 
-  // ---- rescans (rescan.cpp): what is left of them, so that one goes on after a restart ----
-  // From this height to where the wallets stand; an earlier one that is not done is widened.
-  // Errors: kInvalidInput if the wallets stand below it.
+  // ---- rescans (sync/rescan.cpp): requests are stored, so that one continues after a restart ----
+  // Requests a rescan from this height to the wallets' position; an unfinished request is widened.
+  // Errors: kInvalidInput if the position is below the height.
   Result<WalletInfo> request_rescan(WalletId wallet, std::uint64_t from_height);
-  // What was asked is done to below `next`. What is left: nothing once all blocks are that the
-  // wallets have passed meanwhile, too, and then the request is gone; another place to go on at if
-  // somebody asked again, because what was looked at was looked at without what is new.
+  // Stores that the rescan `asked` has read the blocks below `next`. Returns what is left of the
+  // request: nothing, and the request is deleted, once it has reached the wallets' position;
+  // another height to continue at if a request came meanwhile, because it may concern new scripts.
   Result<std::optional<WalletInfo>> save_rescan(const WalletInfo& asked, std::uint64_t next);
   Result<std::vector<WalletInfo>> requested_rescans() const;
 
-  // ---- upkeep (prune.cpp, verify.cpp, stats.cpp) ----
+  // ---- upkeep (lifecycle/prune.cpp, lifecycle/verify.cpp, query/stats.cpp) ----
   Result<Pruned> prune(WalletId wallet, const PruneOptions& options);
   Result<PrunedTotals> pruned(WalletId wallet) const;
-  // Recomputes every invariant of the header comment. Errors: kCorrupt naming the first that fails.
+  // Checks every invariant of the header comment. Errors: kCorrupt; the message names the first
+  // that does not hold.
   Result<WalletVerified> verify(const std::function<void(std::string_view)>& progress = {}) const;
-  // Cost: a walk through whole tables.
+  // Counts rows for metrics. Cost: reads whole tables.
   Result<StoreStats> stats() const;
 
  private:
-  friend class Feed;
+  friend class Consumer;
   friend class HistoryImport;
   friend class ScratchWallet;
-  // The block that a person names is the chain's, as far as is known. Errors: kConflict.
+  // Checks that the block that a user named is on the chain, as far as is known. Errors: kConflict.
   Result<> check_block(const RecordOptions& options) const;
   // record() inside a transaction that has begun.
   Result<Recorded> record_in(sql::Transaction& sql, WalletId wallet, const chain::Block& decoded,
                              const RecordOptions& options);
   Store(sql::Database& database, chain::Network network, StoreOptions options);
   Result<Recorded> change_pending(WalletId wallet, const Hash256& tx, TxStatus to);
-  // What prune() would do, without a turn to write.
-  Result<Pruned> promise_prune(WalletId wallet, const PruneOptions& options) const;
+  // Returns what prune() would do, without locking writers.
+  Result<Pruned> prune_dry_run(WalletId wallet, const PruneOptions& options) const;
 
   sql::Database& database_;
   const chain::Network network_;

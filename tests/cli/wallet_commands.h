@@ -7,7 +7,7 @@
 
 #include "base/temp_dir.h"
 #include "support/process.h"
-#include "wallet/descriptor_test_util.h"
+#include "wallet/descriptor/descriptor_test_util.h"
 #include "wallet/test_tx.h"
 
 namespace coffer {

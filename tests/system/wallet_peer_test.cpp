@@ -8,8 +8,8 @@
 #include "sql/restore.h"
 #include "sql/test_engines.h"
 #include "support/node_follower.h"
-#include "wallet/feed.h"
 #include "wallet/support/node_truth.h"
+#include "wallet/sync/consumer.h"
 
 namespace coffer::app {
 namespace {
@@ -43,7 +43,7 @@ class WalletPeer : public sql::test::EngineTest {
     stop();
     if (!store_) store_ = wallet::Store::open(db(), kRegtest).value();
     followed_ = &node;
-    feed_ = wallet::Feed::open(*store_).value();
+    feed_ = wallet::Consumer::open(*store_).value();
     bus_.emplace().add(*feed_);
     follower_.emplace(node, *stores_, *bus_);
   }
@@ -166,7 +166,7 @@ class WalletPeer : public sql::test::EngineTest {
   test::NodeTruth truth_{node_}, other_truth_{other_};
   std::optional<test::Stores> stores_;
   std::unique_ptr<wallet::Store> store_;
-  std::unique_ptr<wallet::Feed> feed_;
+  std::unique_ptr<wallet::Consumer> feed_;
   wallet::WalletId wallet_;
   std::optional<bus::Bus> bus_;
   std::optional<test::NodeFollower> follower_;

@@ -2,15 +2,15 @@
 // out while blocks come in (W12).
 #include <thread>
 
-#include "wallet/descriptor_text.h"
-#include "wallet/support/addresses_story.h"
+#include "wallet/descriptor/descriptor_text.h"
+#include "wallet/support/addresses_test_base.h"
 
 namespace coffer::wallet::test {
 namespace {
 
 COFFER_ON_BOTH_ENGINES(Addresses);
 
-TEST_P(Addresses, GapMovesOnWithAPaymentToTheLastWatchedIndex) {
+TEST_P(Addresses, PaymentToLastWatchedIndexExtendsGap) {
   import(kReceive);
   EXPECT_EQ(info().derived_to, 20u);
   mine({pay({at(kReceive, 19)})});
@@ -21,14 +21,14 @@ TEST_P(Addresses, GapMovesOnWithAPaymentToTheLastWatchedIndex) {
   EXPECT_EQ(balance(carol_).confirmed, 20u);
 }
 
-TEST_P(Addresses, GapMovesOnInsideABlockInTheWrongOrder) {
+TEST_P(Addresses, GapExtendsWithinBlockInAnyOrder) {
   import(kReceive);
   mine({pay({at(kReceive, 45)}), pay({at(kReceive, 25)}), pay({at(kReceive, 5)})});
   EXPECT_EQ(balance(carol_).confirmed, 30u);
   EXPECT_EQ(info().derived_to, 66u);
 }
 
-TEST_P(Addresses, GapMovesOnInsideATransactionInTheWrongOrder) {
+TEST_P(Addresses, GapExtendsWithinTransactionInAnyOrder) {
   import(kReceive);
   mine({pay({at(kReceive, 25), at(kReceive, 5)})});
   EXPECT_EQ(balance(carol_).confirmed, 20u);
@@ -39,7 +39,7 @@ TEST_P(Addresses, GapMovesOnInsideATransactionInTheWrongOrder) {
   EXPECT_EQ(balance(carol_).unconfirmed, 40u);
 }
 
-TEST_P(Addresses, ASpendInTheBlockThatMovesTheGapIsFound) {
+TEST_P(Addresses, SpendInBlockThatExtendsGapIsFound) {
   import(kReceive);
   const MadeTx far = pay({at(kReceive, 25)});
   mine({far, tx({coin(far)}, {{99, 5}}), pay({at(kReceive, 5)})});
@@ -47,7 +47,7 @@ TEST_P(Addresses, ASpendInTheBlockThatMovesTheGapIsFound) {
   EXPECT_EQ(balance(carol_).confirmed, 10u);
 }
 
-TEST_P(Addresses, GapOfChangeMovesByItself) {
+TEST_P(Addresses, ChangeGapExtendsIndependently) {
   import(kBoth);
   ASSERT_EQ(store().descriptors(carol_)->size(), 2u);
   EXPECT_FALSE(info(0).internal);
@@ -61,7 +61,7 @@ TEST_P(Addresses, GapOfChangeMovesByItself) {
   EXPECT_EQ(next_address(true).script, at(kBoth, 21, 1));
 }
 
-TEST_P(Addresses, GapOfTheWallet) {
+TEST_P(Addresses, WalletGapLimitApplies) {
   const auto dave = store().create({"dave", 0, 3});
   ok(dave);
   import(kReceive, dave->id);
@@ -70,7 +70,7 @@ TEST_P(Addresses, GapOfTheWallet) {
   EXPECT_EQ(store().descriptors(dave->id)->at(0).derived_to, 6u);
 }
 
-TEST_P(Addresses, ComboWatchesEveryKindAndShowsTheNewest) {
+TEST_P(Addresses, ComboWatchesEveryScriptType) {
   import(kCombo);
   EXPECT_EQ(number("SELECT count(*) FROM addresses WHERE wallet_id = $1", {carol_}), 80);
   std::vector<Bytes> kinds;
@@ -84,7 +84,7 @@ TEST_P(Addresses, ComboWatchesEveryKindAndShowsTheNewest) {
   EXPECT_EQ(given.script, at(kReceive, 4));
 }
 
-TEST_P(Addresses, AnAddressThatWasImportedByItselfMovesTheGapOfItsDescriptor) {
+TEST_P(Addresses, SingleImportExtendsGapOfItsDescriptor) {
   watch(carol_, at(kReceive, 19));
   const MadeTx early = pay({at(kReceive, 19)});
   mine({early});
@@ -96,7 +96,7 @@ TEST_P(Addresses, AnAddressThatWasImportedByItselfMovesTheGapOfItsDescriptor) {
   EXPECT_EQ(next_address().index, 40u);
 }
 
-TEST_P(Addresses, AUsedAddressThatAGrowingGapTakesInMovesItOn) {
+TEST_P(Addresses, UsedAddressInExtendedGapExtendsItAgain) {
   for (const std::uint32_t index : {25u, 44u}) {
     watch(carol_, at(kReceive, index));
     mine({pay({at(kReceive, index)})});
@@ -111,7 +111,7 @@ TEST_P(Addresses, AUsedAddressThatAGrowingGapTakesInMovesItOn) {
   EXPECT_EQ(next_address().index, 65u);
 }
 
-TEST_P(Addresses, AUsedAddressThatNewAddressTakesInMovesTheGapOn) {
+TEST_P(Addresses, UsedAddressReachedByNewAddressExtendsGap) {
   watch(carol_, at(kReceive, 20));
   mine({pay({at(kReceive, 20)})});
   import(kReceive);
@@ -121,7 +121,7 @@ TEST_P(Addresses, AUsedAddressThatNewAddressTakesInMovesTheGapOn) {
   EXPECT_EQ(info().derived_to, 42u);
 }
 
-TEST_P(Addresses, NewAddressPassesOverWhatAnotherDescriptorHas) {
+TEST_P(Addresses, NewAddressSkipsScriptsOfOtherDescriptors) {
   for (const std::uint32_t index : {0u, 1u})
     import(fmt::format("wpkh({}/0/{})", kTestnetKey, index));
   import(kReceive);
@@ -130,7 +130,7 @@ TEST_P(Addresses, NewAddressPassesOverWhatAnotherDescriptorHas) {
   EXPECT_EQ(given.index, 2u);
 }
 
-TEST_P(Addresses, ImportAgainChangesNothing_E3) {
+TEST_P(Addresses, RepeatedImportChangesNothing) {  // E3
   import(kBoth);
   (void)next_address();
   const std::string before = everything();
@@ -144,7 +144,7 @@ TEST_P(Addresses, ImportAgainChangesNothing_E3) {
   EXPECT_EQ(everything(), before);
 }
 
-TEST_P(Addresses, OneDescriptorInTwoWalletsMovesBothGaps) {
+TEST_P(Addresses, DescriptorInTwoWalletsExtendsBothGaps) {
   const WalletId dave = make_wallet("dave", {});
   import(kReceive), import(kReceive, dave);
   mine({pay({at(kReceive, 19)})});
@@ -154,7 +154,7 @@ TEST_P(Addresses, OneDescriptorInTwoWalletsMovesBothGaps) {
   }
 }
 
-TEST_P(Addresses, W12_NoAddressIsGivenOutTwice_By8Threads) {
+TEST_P(Addresses, ConcurrentNewAddressIsUnique) {  // W12
   import(kReceive);
   std::vector<std::vector<Bytes>> given(8);
   std::vector<std::thread> threads;
@@ -185,7 +185,7 @@ class TwoProcesses : public Addresses {
 };
 COFFER_ON_BOTH_ENGINES(TwoProcesses);
 
-TEST_P(TwoProcesses, W12_TheFeedSeesAPaymentToAnAddressThatAnotherJustGaveOut) {
+TEST_P(TwoProcesses, ConsumerSeesAddressOfOtherProcess) {  // W12
   mine();
   AddressInfo given;
   for (int i = 0; i < 15; ++i) given = other_->new_address(carol_, "default", false).value();
@@ -197,7 +197,7 @@ TEST_P(TwoProcesses, W12_TheFeedSeesAPaymentToAnAddressThatAnotherJustGaveOut) {
   EXPECT_EQ(balance(carol_).unconfirmed, 10u);
 }
 
-TEST_P(TwoProcesses, W12_ACommitThatFailsDoesNotBlindTheFeed) {
+TEST_P(TwoProcesses, FailedCommitKeepsWatchSet) {  // W12
   mine();
   ok(script_sql(is_sqlite()
                     ? "CREATE TRIGGER boom BEFORE INSERT ON tx_raw"
@@ -216,7 +216,7 @@ TEST_P(TwoProcesses, W12_ACommitThatFailsDoesNotBlindTheFeed) {
   EXPECT_EQ(balance(carol_).confirmed, 20u);
 }
 
-TEST_P(TwoProcesses, W3_TheFeedKnowsWhatAnotherRecorded) {
+TEST_P(TwoProcesses, ConsumerSeesTransactionOfOtherProcess) {  // W3
   mine();
   const MadeTx payment = tx({foreign(1)}, {{1, 100}});
   ok(other_->record(alice_, payment.raw, {}));

@@ -1,11 +1,11 @@
 // The bytes of a transaction under an id that does not say which witness it has (E1, E3), and sums
 // that a person could drive out of range.
-#include "wallet/support/story.h"
+#include "wallet/support/wallet_test.h"
 
 namespace coffer::wallet::test {
 namespace {
 
-class TxBytes : public Story {
+class TxBytes : public WalletTest {
  protected:
   Bytes bytes(const MadeTx& made) {
     const auto found = store().transaction(alice_, made.id);
@@ -15,7 +15,7 @@ class TxBytes : public Story {
 };
 COFFER_ON_BOTH_ENGINES(TxBytes);
 
-TEST_P(TxBytes, ASignedOneTakesThePlaceOfAnUnsignedOneThatIsPending) {
+TEST_P(TxBytes, SignedReplacesUnsignedPending) {
   const MadeTx money = confirmed(100);
   const MadeTx unsigned_one = tx({coin(money)}, {{2, 90}});
   const MadeTx signed_one = sign(unsigned_one, 7);
@@ -27,7 +27,7 @@ TEST_P(TxBytes, ASignedOneTakesThePlaceOfAnUnsignedOneThatIsPending) {
   EXPECT_FALSE(record_pending(signed_one)->changed);  // E3
 }
 
-TEST_P(TxBytes, E3_APersonCannotChangeThoseOfAPublishedOne) {
+TEST_P(TxBytes, UserCannotChangePublished) {  // E3
   const MadeTx money = confirmed(100);
   const MadeTx published = sign(tx({coin(money)}, {{2, 90}}), 7);
   ok(record(published));
@@ -40,7 +40,7 @@ TEST_P(TxBytes, E3_APersonCannotChangeThoseOfAPublishedOne) {
   ok(record(published));
 }
 
-TEST_P(TxBytes, ThoseOfTheNetworkAreRight) {
+TEST_P(TxBytes, NetworkOverridesUser) {
   const MadeTx money = confirmed(100);
   const MadeTx plain = tx({coin(money)}, {{2, 90}});
   ok(record_pending(plain));
@@ -51,7 +51,7 @@ TEST_P(TxBytes, ThoseOfTheNetworkAreRight) {
   EXPECT_EQ(bytes(plain), sign(plain, 8).raw);
 }
 
-TEST_P(TxBytes, E1_ThoseOfTheBlockAreRight) {
+TEST_P(TxBytes, BlockOverridesMempool) {  // E1
   const MadeTx money = confirmed(100);
   const MadeTx plain = tx({coin(money)}, {{2, 90}});
   see(sign(plain, 7));
@@ -60,7 +60,7 @@ TEST_P(TxBytes, E1_ThoseOfTheBlockAreRight) {
   EXPECT_EQ(bytes(plain), sign(plain, 9).raw);
 }
 
-TEST_P(TxBytes, E1_AlsoWhereAPersonHadNamedTheBlock) {
+TEST_P(TxBytes, BlockOverridesUserConfirmed) {  // E1
   const MadeTx plain = incoming(50, 9);
   mine(), mine({sign(plain, 9)});
   watch(alice_, script(9));
@@ -68,18 +68,18 @@ TEST_P(TxBytes, E1_AlsoWhereAPersonHadNamedTheBlock) {
   in_block.block = BlockRef{1, chain_[1]->hash, chain_[1]->time_unix_s, 1};
   ok(record(plain, in_block));
   EXPECT_EQ(bytes(plain), plain.raw);
-  ok(feed().rescan_block(alice_, *chain_[1], [](const auto&) { return Result<bool>(true); }));
+  ok(consumer().rescan_block(alice_, *chain_[1], [](const auto&) { return Result<bool>(true); }));
   EXPECT_EQ(bytes(plain), sign(plain, 9).raw);
 }
 
-TEST_P(TxBytes, OfAConfirmedOneTheMempoolSaysNothing) {
+TEST_P(TxBytes, MempoolDoesNotChangeConfirmed) {
   const MadeTx payment = incoming(50);
   mine({sign(payment, 9)});
   see(sign(payment, 8));
   EXPECT_EQ(bytes(payment), sign(payment, 9).raw);
 }
 
-TEST_P(TxBytes, AnUnsignedOneTakesNoSignatureAway) {  // a request that comes late, or again
+TEST_P(TxBytes, UnsignedDoesNotReplaceSigned) {  // a request that comes late, or again
   const MadeTx money = confirmed(100);
   const MadeTx plain = tx({coin(money)}, {{2, 90}});
   ok(record_pending(plain));
@@ -92,7 +92,7 @@ TEST_P(TxBytes, AnUnsignedOneTakesNoSignatureAway) {  // a request that comes la
 }
 
 // In the form for witnesses, with an empty one for every input: a program that did not sign.
-TEST_P(TxBytes, OneWithEmptyWitnessesIsUnsigned) {
+TEST_P(TxBytes, EmptyWitnessIsUnsigned) {
   const MadeTx money = confirmed(100), more = confirmed(50);
   const MadeTx plain = tx({coin(money), coin(more)}, {{2, 90}});
   MadeTx empty = plain;
@@ -113,7 +113,7 @@ TEST_P(TxBytes, OneWithEmptyWitnessesIsUnsigned) {
   EXPECT_EQ(bytes(plain), half.raw);
 }
 
-TEST_P(TxBytes, NobodyCanPublishMoreMoneyThanThereIs) {
+TEST_P(TxBytes, PublishedAmountAboveMaxMoneyIsRefused) {
   const std::uint64_t all_money = 21'000'000ull * 100'000'000;
   const MadeTx first = incoming(all_money), second = incoming(1);
   ok(record_pending(first));
@@ -123,7 +123,7 @@ TEST_P(TxBytes, NobodyCanPublishMoreMoneyThanThereIs) {
   EXPECT_EQ(status(second), "pending");
 }
 
-TEST_P(TxBytes, NobodyCanSayMoreMoneyThanThereIs) {
+TEST_P(TxBytes, RecordedAmountAboveMaxMoneyIsRefused) {
   const std::uint64_t all_money = 21'000'000ull * 100'000'000;
   ok(record(incoming(all_money)));
   const std::string before = everything();
@@ -133,10 +133,10 @@ TEST_P(TxBytes, NobodyCanSayMoreMoneyThanThereIs) {
   EXPECT_EQ(balance().confirmed, 700u);
 }
 
-TEST_P(TxBytes, ACoinOfTheGenesisBlockIsNone) {
+TEST_P(TxBytes, GenesisCoinbaseIsIgnored) {
   const auto block = make_block(network(), {}, 0, {coinbase(5'000)}, 1);
   const_cast<chain::Block&>(*block).hash = network().genesis;
-  ok(feed().on_block({Ordinal(0), block, false, 0}));
+  ok(consumer().on_block({Ordinal(0), block, false, 0}));
   EXPECT_EQ(balance().total, 0u);
   RecordOptions options;
   options.block = BlockRef{0, network().genesis, 0, 0};

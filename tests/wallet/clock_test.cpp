@@ -3,7 +3,7 @@
 #include <fstream>
 #include <regex>
 
-#include "wallet/support/story.h"
+#include "wallet/support/wallet_test.h"
 
 namespace coffer::wallet::test {
 namespace {
@@ -44,7 +44,7 @@ class Clocks : public testing::TestWithParam<sql::test::Engine> {
 };
 COFFER_ON_BOTH_ENGINES(Clocks);
 
-TEST_P(Clocks, W8_LeasesLiveByTheDatabasesClock_WhateverTheProgramsSays) {
+TEST_P(Clocks, LeasesUseDatabaseClock) {  // W8
   const std::int64_t ours = system_clock().unix_ms();
   ASSERT_GT(ours, kIn2001 + 1'000'000);
   ASSERT_LT(ours, kIn2096 - 1'000'000);
@@ -82,7 +82,7 @@ TEST_P(Clocks, W8_LeasesLiveByTheDatabasesClock_WhateverTheProgramsSays) {
   EXPECT_EQ(store().clean_leases().value(), 1u);
 }
 
-TEST_P(Clocks, W8_EveryTimeThatIsKeptIsTheDatabases) {
+TEST_P(Clocks, StoredTimesUseDatabaseClock) {  // W8
   const auto made = store().create({"alice"});
   ASSERT_TRUE(made);
   EXPECT_EQ(made->created_at_ms, kIn2001);
@@ -112,7 +112,7 @@ std::string sql_of(const std::filesystem::path& path, const std::string& line) {
   return all;
 }
 
-TEST(WalletClock, W8_NoSqlAsksAnotherClockThanCofferNow) {
+TEST(WalletClock, SqlUsesOnlyCofferNow) {  // W8
   namespace fs = std::filesystem;
   const std::regex clock(R"(\b(current_(time|date|timestamp)|local(time|timestamp)|timeofday)\b)"
                          R"(|\b((clock|statement|transaction)_timestamp|now)\s*\()"

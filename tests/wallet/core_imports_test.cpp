@@ -1,7 +1,7 @@
 // What comes from Bitcoin Core: its place in each descriptor, and which of them gives out
 // addresses.
-#include "wallet/descriptor_text.h"
-#include "wallet/support/addresses_story.h"
+#include "wallet/descriptor/descriptor_text.h"
+#include "wallet/support/addresses_test_base.h"
 
 namespace coffer::wallet::test {
 namespace {
@@ -36,7 +36,7 @@ class CoreImports : public Addresses {
 };
 COFFER_ON_BOTH_ENGINES(CoreImports);
 
-TEST_P(CoreImports, CoreExportGoesOnWhereCoreStands) {
+TEST_P(CoreImports, ContinuesAtNextIndex) {
   const std::string json = fmt::format(
       R"json({{"wallet_name": "savings", "descriptors": [
         {{"desc": "{}", "timestamp": 1, "active": true, "internal": false, "range": [0, 99],
@@ -64,7 +64,7 @@ TEST_P(CoreImports, CoreExportGoesOnWhereCoreStands) {
   EXPECT_EQ(number("SELECT count(*) FROM addresses WHERE wallet_id = $1", {dave}), 0);
 }
 
-TEST_P(CoreImports, AnActiveDescriptorOfTheDefaultKindGivesOut) {
+TEST_P(CoreImports, ActiveDescriptorOfDefaultTypeGivesOut) {
   const std::vector<std::string> entries = {active(kReceive), active(kChange, true),
                                             active(kLegacy), active(kTaproot), inactive(kOld)};
   ok(import_entries(entries));
@@ -79,7 +79,7 @@ TEST_P(CoreImports, AnActiveDescriptorOfTheDefaultKindGivesOut) {
   EXPECT_EQ(everything(), before);
 }
 
-TEST_P(CoreImports, AnInactiveOneTakesNothingFromOneThatIsThere) {
+TEST_P(CoreImports, InactiveDescriptorIsNotPreferred) {
   import(kReceive);
   EXPECT_EQ(next_address().script, at(kReceive, 0));
   ok(import_entries({inactive(kOld)}));
@@ -93,7 +93,7 @@ TEST_P(CoreImports, AnInactiveOneTakesNothingFromOneThatIsThere) {
   EXPECT_EQ(store().new_address(dave, "default", false)->script, at(kOld, 0));
 }
 
-TEST_P(CoreImports, OneThatCoreHasGivenUpGivesOutNoMore) {
+TEST_P(CoreImports, DeactivatedDescriptorIsDemoted) {
   ok(import_entries({active(kReceive)}));
   ok(import_entries({active(kOld), active(kChange, true)}));
   EXPECT_EQ(next_address().script, at(kOld, 0));

@@ -1,19 +1,19 @@
 // What the wallet's statements cost (W9): history does not slow it down.
-#include "wallet/support/cost_story.h"
+#include "wallet/support/cost_test_base.h"
 
 namespace coffer::wallet::test {
 namespace {
 
-class Cost : public CostStory {};
+class Cost : public CostTest {};
 COFFER_ON_BOTH_ENGINES(Cost);
 
 // By what it is: first before, then with ten times the history.
 using Costs = std::map<std::string, std::int64_t[2]>;
 
-TEST_P(Cost, W9_TenTimesTheHistoryCostsReadsAtMostATenthMore) {
+TEST_P(Cost, ReadsAreIndependentOfHistory) {  // W9
   Costs cost;
   for (const std::size_t size : {0u, 1u}) {
-    (void)make_world(1'000, size == 0 ? 300 : 3'000);
+    (void)make_large_wallet(1'000, size == 0 ? 300 : 3'000);
     // The newest pages of the history hold the same in both, so that only what is below differs.
     std::vector<MadeTx> newest;
     for (int i = 0; i < 220; ++i) newest.push_back(incoming(700, 2));
@@ -60,12 +60,12 @@ TEST_P(Cost, W9_TenTimesTheHistoryCostsReadsAtMostATenthMore) {
   expect_a_tenth_at_most(cost);
 }
 
-TEST_P(Cost, W9_TenTimesTheHistoryCostsWritesAtMostATenthMore) {
+TEST_P(Cost, WritesAreIndependentOfHistory) {  // W9
   Costs cost;
   for (const std::size_t size : {0u, 1u}) {
-    const World& world = make_world(1'000, size == 0 ? 300 : 3'000);
+    const LargeWallet& large = make_large_wallet(1'000, size == 0 ? 300 : 3'000);
     std::vector<chain::Outpoint> unspent;
-    for (const BulkTx& one : world.txs)
+    for (const BulkTx& one : large.txs)
       if (state(coin(one.tx)) == "confirmed") unspent.push_back(coin(one.tx));
     // Each time another coin, as in life.
     const auto next = [&] {
@@ -97,10 +97,10 @@ TEST_P(Cost, W9_TenTimesTheHistoryCostsWritesAtMostATenthMore) {
 }
 
 // Those that wait for a block have one position, and so have those that became invalid at one tip.
-TEST_P(Cost, E11_APageAmongManyOfOnePositionCostsAsTheFirst) {
+TEST_P(Cost, PageAmongEqualPositionsCostsAsFirst) {  // E11
   for (const TxStatus status : {TxStatus::kFailed, TxStatus::kPublished}) {
     SCOPED_TRACE(to_string(status));
-    (void)make_world(10, 10);
+    (void)make_large_wallet(10, 10);
     std::vector<BulkTx> many;
     for (int i = 0; i < 3'000; ++i) many.push_back({incoming(1), status});
     ok(BulkLoad(*engine_, alice_).run(many));
@@ -126,8 +126,8 @@ TEST_P(Cost, E11_APageAmongManyOfOnePositionCostsAsTheFirst) {
 }
 
 // Coins of one amount, and those that wait for a block, stand side by side in their lists.
-TEST_P(Cost, E11_APageAmongManyEqualCoinsCostsAsTheSecond) {
-  (void)make_world(10, 10);
+TEST_P(Cost, PageAmongEqualAmountsCostsAsSecond) {  // E11
+  (void)make_large_wallet(10, 10);
   std::vector<BulkTx> many;
   for (int i = 0; i < 3'000; ++i) many.push_back({incoming(546)});
   ok(BulkLoad(*engine_, alice_).run(many));
@@ -155,7 +155,7 @@ TEST_P(Cost, E11_APageAmongManyEqualCoinsCostsAsTheSecond) {
 }
 
 // A line of the summary that is changed once a coin costs PostgreSQL the square of the coins.
-TEST_P(Cost, W11_ARollbackCostsEachCoinTheSame) {
+TEST_P(Cost, RollbackIsLinearInCoins) {  // W11
   const auto changed_lines = [&] {
     return is_sqlite() ? 0
                        : number(
@@ -164,7 +164,7 @@ TEST_P(Cost, W11_ARollbackCostsEachCoinTheSame) {
   };
   std::int64_t cost[2] = {};
   for (const std::size_t size : {0u, 1u}) {
-    (void)make_world(2'000, 200);
+    (void)make_large_wallet(2'000, 200);
     const std::int64_t before = counted(), lines_before = changed_lines();
     (void)roll_back(size == 0 ? 20 : 160);
     cost[size] = counted() - before;
@@ -179,10 +179,10 @@ TEST_P(Cost, W11_ARollbackCostsEachCoinTheSame) {
 }
 
 // Children that are there before their parent are looked at when it comes, and only they.
-TEST_P(Cost, W9_AParentOfManyCoinsCostsEachTheSame) {
+TEST_P(Cost, ManyOutputsAreLinear) {  // W9
   std::int64_t cost[2] = {};
   for (const std::size_t size : {0u, 1u}) {
-    (void)make_world(10, 10);
+    (void)make_large_wallet(10, 10);
     const std::vector<To> pays(size == 0 ? 25 : 200, To{1, 50});
     const MadeTx parent = tx({foreign(7)}, pays);
     see(tx({coin(parent, 3)}, {{1, 40}}));

@@ -7,7 +7,7 @@
 #include <csignal>
 #include <cstdlib>
 
-#include "wallet/support/life.h"
+#include "wallet/support/random_workload.h"
 
 namespace coffer::wallet::test {
 namespace {
@@ -21,14 +21,14 @@ struct CrashShared {
 constexpr int kKills = 20;                          // in a life
 constexpr std::uint64_t kOperations = 35 * kKills;  // more than enough for them
 
-std::string dump_of(const Life& life, std::size_t wallet) {
+std::string dump_of(const RandomWorkload& life, std::size_t wallet) {
   return dump(life.model(wallet), {.mempool = false});
 }
 
 // The texts of the models after each number of operations.
 std::vector<std::string> expected_dumps(std::uint64_t seed) {
   ManualClock clock(kStart);
-  Life life(seed, clock);
+  RandomWorkload life(seed, clock);
   std::vector<std::string> texts;
   for (std::uint64_t i = 0; i <= kOperations; ++i) {
     std::string text;
@@ -42,7 +42,7 @@ std::vector<std::string> expected_dumps(std::uint64_t seed) {
 using MakeEngine = std::function<std::unique_ptr<WalletEngine>(const Clock*)>;
 
 // The clock as it is after so many operations: leases depend on it.
-void go_through(Life& life, std::uint64_t operations) {
+void go_through(RandomWorkload& life, std::uint64_t operations) {
   for (std::uint64_t i = 0; i < operations; ++i) life.step();
 }
 
@@ -50,7 +50,7 @@ void go_through(Life& life, std::uint64_t operations) {
 [[noreturn]] void live_on(std::uint64_t seed, std::uint64_t from, const MakeEngine& make,
                           CrashShared& shared) {
   ManualClock clock(kStart);
-  Life life(seed, clock);
+  RandomWorkload life(seed, clock);
   go_through(life, from);
   const auto engine = make(&clock);
   life.join(*engine);
@@ -73,7 +73,7 @@ void kill_again_and_again(const MakeEngine& make, std::uint64_t seed) {
   const std::vector<std::string> expected = expected_dumps(seed);
   {
     ManualClock clock(kStart);
-    Life::settle(*make(&clock));
+    RandomWorkload::create_wallets(*make(&clock));
   }
   Rng rng(seed);
   std::uint64_t at = 0;
@@ -101,7 +101,7 @@ void kill_again_and_again(const MakeEngine& make, std::uint64_t seed) {
 
     // What is there now: all that was acknowledged, or one more.
     ManualClock clock(kStart);
-    Life life(seed, clock);
+    RandomWorkload life(seed, clock);
     go_through(life, done);
     std::string found;
     for (std::uint64_t tries = done; tries <= std::min(done + 1, kOperations); ++tries) {

@@ -12,7 +12,7 @@ namespace {
 class WalletFixture : public sql::test::EngineTest {
  protected:
   static std::string fixture(const std::string& name) {
-    std::ifstream file("tests/fixtures/" + name);
+    std::ifstream file("tests/wallet/fixtures/" + name);
     EXPECT_TRUE(file) << name;
     std::ostringstream text;
     text << file.rdbuf();
@@ -56,67 +56,75 @@ class WalletFixture : public sql::test::EngineTest {
   WalletId shop_;
 };
 
-TEST_P(WalletFixture, Version1) {
-  ASSERT_NO_FATAL_FAILURE(open("v1", 6));
+TEST_P(WalletFixture, Version1Reads) {
+  ASSERT_NO_FATAL_FAILURE(open("v1", 8));
   const Balance balance = store_->balance(shop_).value();
-  EXPECT_EQ(balance.confirmed, 90'000u);
+  EXPECT_EQ(balance.confirmed, 167'000u);
   EXPECT_EQ(balance.unconfirmed, 48'000u);
-  EXPECT_EQ(balance.locked, 70'000u);
-  EXPECT_EQ(store_->descriptors(shop_)->size(), 2u);
-  // It can be written to as well.
-  EXPECT_TRUE(store_->new_address(shop_, "default", false));
-  HistoryQuery pending_only;
-  pending_only.statuses = {TxStatus::kPending};
-  const auto pending = store_->history(shop_, pending_only);
-  ASSERT_TRUE(pending);
-  ASSERT_EQ(pending->items.size(), 1u);
-  EXPECT_TRUE(store_->cancel(shop_, pending->items.front().tx));
-  EXPECT_EQ(store_->balance(shop_)->confirmed, 160'000u);
-  EXPECT_TRUE(store_->verify());
-}
-
-TEST_P(WalletFixture, Version2) {
-  ASSERT_NO_FATAL_FAILURE(open("v2", 7));
-  EXPECT_EQ(store_->balance(shop_)->confirmed, 93'000u);
-  EXPECT_EQ(store_->stats()->pruned, 2u);
-  auto connection = db().acquire();
-  ASSERT_TRUE(connection) << connection.error().message;
-  // What was pruned with its one coin, and the one whose block is a person's word.
-  const auto outputs = connection->value<std::string>(
-      "SELECT max(outputs) FROM pruned_transactions WHERE older_addresses = 0");
-  ASSERT_TRUE(outputs) << outputs.error().message;
-  EXPECT_EQ(outputs->value_or(""), ",1,");
-  const auto told =
-      connection->value<std::int64_t>("SELECT block_height FROM transactions WHERE is_told");
-  ASSERT_TRUE(told) << told.error().message;
-  EXPECT_EQ(told->value_or(0), 105);
-}
-
-TEST_P(WalletFixture, Version3) {
-  ASSERT_NO_FATAL_FAILURE(open("v3", 7));
-  const Balance balance = store_->balance(shop_).value();
-  EXPECT_EQ(balance.confirmed, 163'000u);
   EXPECT_EQ(balance.locked, 0u);
-}
-
-TEST_P(WalletFixture, Version4) {
-  ASSERT_NO_FATAL_FAILURE(open("v4", 7));
-  EXPECT_EQ(store_->balance(shop_)->confirmed, 163'000u);
-  auto connection = db().acquire();
-  ASSERT_TRUE(connection) << connection.error().message;
-  const auto fixed = connection->value<std::int64_t>("SELECT fixed_height FROM pruned_summary");
-  ASSERT_TRUE(fixed) << fixed.error().message;
-  EXPECT_EQ(fixed->value_or(0), 104);
-  // Its blocks have no times: the invalid ones stand above what the wallet had met before them.
-  EXPECT_EQ(history(), "published 105 failed replaced 102 101 100 ");
-}
-
-TEST_P(WalletFixture, Version5) {
-  ASSERT_NO_FATAL_FAILURE(open("v5", 8));
+  EXPECT_EQ(store_->descriptors(shop_)->size(), 2u);
+  EXPECT_EQ(store_->stats()->pruned, 2u);
   EXPECT_EQ(history(), "published 105 failed replaced 102 101 100 99 ");
   const auto coins = store_->coins(shop_, {});
   ASSERT_TRUE(coins) << coins.error().message;
   EXPECT_EQ(coins->items.front().height, 99u);
+  const auto labels = store_->labels(shop_, {});
+  ASSERT_TRUE(labels) << labels.error().message;
+  ASSERT_EQ(labels->items.size(), 1u);
+  EXPECT_EQ(labels->items.front().label, "rent");
+}
+
+TEST_P(WalletFixture, Version1CanBeWrittenTo) {
+  ASSERT_NO_FATAL_FAILURE(open("v1", 8));
+  EXPECT_TRUE(store_->new_address(shop_, "default", false));
+  const auto coins = store_->coins(shop_, {});
+  ASSERT_TRUE(coins) << coins.error().message;
+  const LockId lock{};
+  EXPECT_TRUE(store_->lease(shop_, {{coins->items.front().outpoint}, lock, 60'000}));
+  EXPECT_EQ(store_->balance(shop_)->leased, coins->items.front().amount.value);
+  EXPECT_TRUE(store_->verify());
+}
+
+TEST_P(WalletFixture, Version1KeepsWhatItRecorded) {
+  ASSERT_NO_FATAL_FAILURE(open("v1", 8));
+  auto connection = db().acquire();
+  ASSERT_TRUE(connection) << connection.error().message;
+  const auto outputs =
+      connection->value<std::string>("SELECT max(outputs) FROM pruned_transactions");
+  ASSERT_TRUE(outputs) << outputs.error().message;
+  EXPECT_EQ(outputs->value_or(""), ",1,");
+  const auto fixed = connection->value<std::int64_t>("SELECT fixed_height FROM pruned_summary");
+  ASSERT_TRUE(fixed) << fixed.error().message;
+  EXPECT_EQ(fixed->value_or(0), 104);
+  const auto named_by_user = connection->value<std::int64_t>(
+      "SELECT max(block_height) FROM transactions WHERE user_confirmed");
+  ASSERT_TRUE(named_by_user) << named_by_user.error().message;
+  EXPECT_EQ(named_by_user->value_or(0), 105);
+}
+
+// An edit of a released migration would show here as another text.
+TEST_P(WalletFixture, Version1HasTheChecksumOfItsMigration) {
+  ASSERT_NO_FATAL_FAILURE(load("v1"));
+  const auto status =
+      sql::migration_status(db(), migrations(chain::find_network("bitcoin", "regtest").value()));
+  ASSERT_TRUE(status) << status.error().message;
+  EXPECT_GE(status->applied.size(), 2u);
+}
+
+TEST_P(WalletFixture, SchemaMustBeCurrent) {
+  const auto open_as = [&](sql::Schema schema) {
+    StoreOptions options;
+    options.schema = schema;
+    return Store::open(db(), chain::find_network("bitcoin", "regtest").value(), options);
+  };
+  const auto missing = open_as(sql::Schema::kMustBeCurrent);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, Code::kConflict);
+  EXPECT_EQ(missing.error().message,
+            db().name() + " is of schema 0, this coffer needs 1: run 'coffer db migrate'");
+  ASSERT_TRUE(open_as(sql::Schema::kCreateIfMissing));
+  EXPECT_TRUE(open_as(sql::Schema::kMustBeCurrent));
+  EXPECT_TRUE(open_as(sql::Schema::kMigrate));
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, WalletFixture,

@@ -1,13 +1,13 @@
 // Two processes that follow the chain for one database: not asked for, and not harmful either.
-#include "wallet/support/story.h"
+#include "wallet/support/wallet_test.h"
 
 namespace coffer::wallet::test {
 namespace {
 
-class Followers : public Story {
+class Followers : public WalletTest {
  protected:
   void SetUp() override {
-    Story::SetUp();
+    WalletTest::SetUp();
     if (engine_ == nullptr) return;
     mine();
     paid_ = tx({foreign(1)}, {{1, 100}});
@@ -15,7 +15,7 @@ class Followers : public Story {
     mine({paid_});
     // It reads the wallets when the payment is long in a block, with the block that it is first to
     // take.
-    other_ = Feed::open(store()).value();
+    other_ = Consumer::open(store()).value();
     tell_other(append_block({}));
     deliver(chain_.back());
   }
@@ -30,22 +30,22 @@ class Followers : public Story {
     EXPECT_EQ(other_->position(), position_after(chain_.size()));
   }
 
-  std::unique_ptr<Feed> other_;
+  std::unique_ptr<Consumer> other_;
   MadeTx paid_, rival_;
 };
 COFFER_ON_BOTH_ENGINES(Followers);
 
-TEST_P(Followers, ABlockIsTakenOnce) {
+TEST_P(Followers, BlockIsAppliedOnce) {
   EXPECT_EQ(status(paid_), "published@1");
   EXPECT_EQ(balance().confirmed, 100u);
-  EXPECT_EQ(other_->position(), feed().position());
+  EXPECT_EQ(other_->position(), consumer().position());
   const MadeTx more = tx({foreign(2)}, {{1, 7}});
   tell_other(append_block({more}));
   deliver(chain_.back());
   EXPECT_EQ(balance().confirmed, 107u);
 }
 
-TEST_P(Followers, WhatOneDisconnectedIsWatchedByTheOther) {
+TEST_P(Followers, DisconnectedIsWatchedByOther) {
   both_roll_back(2);
   EXPECT_EQ(status(paid_), "published");
   tell_other(append_block({rival_}));
@@ -53,7 +53,7 @@ TEST_P(Followers, WhatOneDisconnectedIsWatchedByTheOther) {
 }
 
 // Nothing is paid to the wallet: only the coin tells that the transaction is of interest.
-TEST_P(Followers, W12_ASpendOfACoinThatAnotherProcessFoundIsSeen) {
+TEST_P(Followers, SpendOfCoinOfOtherProcessIsSeen) {  // W12
   const MadeTx more = incoming(7);
   mine({more});
   tell_other(chain_.back());
@@ -63,7 +63,7 @@ TEST_P(Followers, W12_ASpendOfACoinThatAnotherProcessFoundIsSeen) {
   EXPECT_EQ(balance().total, 100u);
 }
 
-TEST_P(Followers, W12_ASpendOfACoinIsSeenAfterARestart) {
+TEST_P(Followers, SpendIsSeenAfterRestart) {  // W12
   engine_->open();
   const MadeTx payment = tx({coin(paid_)}, {{99, 90}});
   mine({payment});
@@ -71,7 +71,7 @@ TEST_P(Followers, W12_ASpendOfACoinIsSeenAfterARestart) {
   EXPECT_EQ(balance().total, 0u);
 }
 
-TEST_P(Followers, W12_ASpendOfACoinThatAPersonRecordedIsSeen) {
+TEST_P(Followers, SpendOfRecordedCoinIsSeen) {  // W12
   const MadeTx more = incoming(7), payment = tx({coin(more)}, {{99, 6}});
   ok(record(more));
   see(payment);
@@ -80,7 +80,7 @@ TEST_P(Followers, W12_ASpendOfACoinThatAPersonRecordedIsSeen) {
 }
 
 // The payment was in a block when it read the wallets; it takes the block away itself.
-TEST_P(Followers, W12_WhatIsDisconnectedAfterARestartIsWatched) {
+TEST_P(Followers, DisconnectedIsWatchedAfterRestart) {  // W12
   engine_->open();
   mine();  // it has read the wallets
   (void)roll_back(3);
@@ -89,13 +89,13 @@ TEST_P(Followers, W12_WhatIsDisconnectedAfterARestartIsWatched) {
   EXPECT_EQ(status(paid_), "failed: double_spent");
 }
 
-TEST_P(Followers, AlsoInTheMempool) {
+TEST_P(Followers, MempoolSpendOfOtherProcessIsSeen) {
   both_roll_back(2);
   ok(other_->on_tx_seen(make_seen(network(), rival_)));
   EXPECT_EQ(status(paid_), "replaced: replaced");
 }
 
-TEST_P(Followers, AlsoWhenItHadNothingToRollBackItself) {
+TEST_P(Followers, RollbackWithoutOwnBlocks) {
   (void)roll_back(2);
   mine({tx({foreign(3)}, {{1, 5}})});
   mine();
@@ -109,36 +109,36 @@ TEST_P(Followers, AlsoWhenItHadNothingToRollBackItself) {
   EXPECT_EQ(balance().confirmed, 5u);
 }
 
-TEST_P(Followers, AfterAWaitTheDatabaseSaysWhereItStands) {
+TEST_P(Followers, PositionIsReadAfterWait) {
   ok(other_->on_rollback({position_after(1)}));
   EXPECT_EQ(code(try_deliver(append_block({incoming(7)}))), Code::kUnavailable);
-  EXPECT_EQ(feed().position(), position_after(3));
-  ok(feed().probe());
-  EXPECT_EQ(feed().position(), position_after(1));
+  EXPECT_EQ(consumer().position(), position_after(3));
+  ok(consumer().probe());
+  EXPECT_EQ(consumer().position(), position_after(1));
   for (std::size_t height = 1; height < chain_.size(); ++height) deliver(chain_[height]);
   EXPECT_EQ(balance().confirmed, 107u);
 }
 
-TEST_P(Followers, WhatIsHeldOnAnotherBranchIsDropped) {
+TEST_P(Followers, HeldBlocksOfOtherBranchAreDropped) {
   deliver(append_block({incoming(7)}), 1);  // held back
   EXPECT_EQ(balance().confirmed, 100u);
   ok(other_->on_rollback({position_after(2)}));
-  EXPECT_EQ(code(feed().flush()), Code::kUnavailable);
-  ok(feed().probe());
-  EXPECT_EQ(feed().position(), position_after(2));
+  EXPECT_EQ(code(consumer().flush()), Code::kUnavailable);
+  ok(consumer().probe());
+  EXPECT_EQ(consumer().position(), position_after(2));
   chain_.resize(2);
   deliver(append_block({incoming(5)}));
   EXPECT_EQ(balance().confirmed, 105u);
 }
 
-TEST_P(Followers, WhatIsHeldAndStillFollowsIsKept) {
+TEST_P(Followers, HeldBlocksOfSameBranchAreKept) {
   deliver(append_block({incoming(7)}), 1);  // held back
-  ok(feed().probe());
-  EXPECT_EQ(feed().position(), position_after(4));
+  ok(consumer().probe());
+  EXPECT_EQ(consumer().position(), position_after(4));
   EXPECT_EQ(balance().confirmed, 107u);
 }
 
-TEST_P(Followers, NobodyUndoesTheBlocksOfAnotherBranch) {
+TEST_P(Followers, RollbackOfOtherBranchIsRefused) {
   // The other one's node knows a branch from block 1 on, three blocks long; the first one's only
   // that block 2 has gone.
   const auto first_branch = chain_;
@@ -148,26 +148,26 @@ TEST_P(Followers, NobodyUndoesTheBlocksOfAnotherBranch) {
   const auto other_branch = std::exchange(chain_, first_branch);
   EXPECT_EQ(code(try_roll_back(1)), Code::kUnavailable);
   EXPECT_EQ(balance().confirmed, 3u);
-  ok(feed().probe());
+  ok(consumer().probe());
   chain_ = other_branch;
-  EXPECT_EQ(feed().position(), position_after(4));
+  EXPECT_EQ(consumer().position(), position_after(4));
 }
 
-TEST_P(Followers, ARescanOnAnotherBranchChangesNothing) {
+TEST_P(Followers, RescanOfOtherBranchChangesNothing) {
   const auto asked = [&](const bus::Position& stored) -> Result<bool> {
     return stored.point.hash == chain_.back()->hash;
   };
-  ok(feed().rescan_block(alice_, *chain_[1], asked));
+  ok(consumer().rescan_block(alice_, *chain_[1], asked));
   const auto first_branch = chain_;
   ok(other_->on_rollback({position_after(1)}));
   chain_.resize(1);
   for (int i = 0; i < 3; ++i) tell_other(append_block({}));
   chain_ = first_branch;
-  EXPECT_EQ(code(feed().rescan_block(alice_, *chain_[1], asked)), Code::kUnavailable);
+  EXPECT_EQ(code(consumer().rescan_block(alice_, *chain_[1], asked)), Code::kUnavailable);
   EXPECT_EQ(status(paid_), "published");
 }
 
-TEST(FollowsAlone, ReadsOnlyWhatIsNew) {
+TEST(FollowsAlone, ReadsOnlyNewRows) {
   const TempDir dir;
   int all_scripts = 0;
   sql::DatabaseOptions options;
@@ -181,13 +181,13 @@ TEST(FollowsAlone, ReadsOnlyWhatIsNew) {
   std::vector<std::shared_ptr<const chain::Block>> chain;
   for (std::uint32_t nonce = 0; nonce < 20; ++nonce) {
     const std::vector<MadeTx> txs = {make_tx({foreign(nonce)}, {{script(1), 10}}, nonce)};
-    ASSERT_TRUE(engine.feed().on_tx_seen(make_seen(engine.network(), txs[0])));
+    ASSERT_TRUE(engine.consumer().on_tx_seen(make_seen(engine.network(), txs[0])));
     const Hash256 prev = chain.empty() ? Hash256{} : chain.back()->hash;
     chain.push_back(make_block(engine.network(), prev, chain.size(), txs, nonce));
-    ASSERT_TRUE(engine.feed().on_block({Ordinal(chain.size() - 1), chain.back(), false, 0}));
+    ASSERT_TRUE(engine.consumer().on_block({Ordinal(chain.size() - 1), chain.back(), false, 0}));
     if (nonce % 5 != 4) continue;
     chain.pop_back();
-    ASSERT_TRUE(engine.feed().on_rollback(
+    ASSERT_TRUE(engine.consumer().on_rollback(
         {bus::Position::after(Ordinal(chain.size() - 1), chain.back()->point())}));
   }
   EXPECT_EQ(all_scripts, 1);

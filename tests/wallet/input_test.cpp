@@ -1,11 +1,11 @@
 // Bad input: the right code, one line, and nothing has changed.
-#include "wallet/descriptor_test_util.h"
-#include "wallet/support/story.h"
+#include "wallet/descriptor/descriptor_test_util.h"
+#include "wallet/support/wallet_test.h"
 
 namespace coffer::wallet::test {
 namespace {
 
-class BadInput : public Story {
+class BadInput : public WalletTest {
  protected:
   // Whatever is asked, the tables stay as they are.
   template <typename Ask>
@@ -147,7 +147,7 @@ TEST_P(BadInput, Transactions) {
             [&] { return store().record(alice_, orphan.raw, {.status = status}); });
 }
 
-TEST_P(BadInput, APersonsTransactionThatPaysMoreThanItSpends) {
+TEST_P(BadInput, RecordedTransactionPayingMoreThanItSpends) {
   const MadeTx money = confirmed(), more = confirmed();
   const MadeTx payment = tx({coin(money), coin(more)}, {{1, 150}, {99, 51}});
   refuses_raw(payment.raw);
@@ -169,7 +169,7 @@ TEST_P(BadInput, APersonsTransactionThatPaysMoreThanItSpends) {
   EXPECT_EQ(status(seen), "published");
 }
 
-TEST_P(BadInput, APendingSpendOfACoinbaseThatIsTooYoung) {
+TEST_P(BadInput, PendingSpendOfImmatureCoinbase) {
   const MadeTx reward = coinbase();
   mine({reward});
   mine_empty(99);
@@ -234,7 +234,7 @@ TEST_P(BadInput, Pages) {
   refuses(wrong, [&] { return store().prune(alice_, prune); });
 }
 
-TEST_P(BadInput, E5_AnotherNetwork) {
+TEST_P(BadInput, OtherNetwork) {  // E5
   for (const auto& [chain_name, network_name, expected] :
        {std::tuple{"bitcoin", "mainnet", Code::kConflict},
         std::tuple{"cardano", "mainnet", Code::kUsage}}) {
@@ -244,7 +244,7 @@ TEST_P(BadInput, E5_AnotherNetwork) {
   }
 }
 
-TEST_P(BadInput, WhatContradictsItself) {
+TEST_P(BadInput, ContradictoryOptions) {
   mine();
   RecordOptions both;
   both.status = TxStatus::kPending;

@@ -8,10 +8,10 @@
 
 #include "base/random.h"
 #include "sql/test_engines.h"
-#include "wallet/descriptor_test_util.h"
-#include "wallet/history_import.h"
+#include "wallet/descriptor/descriptor_test_util.h"
+#include "wallet/import/history_import.h"
 #include "wallet/support/dump.h"
-#include "wallet/support/world.h"
+#include "wallet/support/tx_builder.h"
 
 namespace coffer::wallet::test {
 namespace {
@@ -49,9 +49,9 @@ class WalletKills : public testing::TestWithParam<sql::test::Engine> {
       }
       const auto block = make_block(engine->network(), prev, height, txs, height);
       prev = block->hash;
-      ASSERT_TRUE(engine->feed().on_block({Ordinal(height), block, false, 1}));
+      ASSERT_TRUE(engine->consumer().on_block({Ordinal(height), block, false, 1}));
     }
-    ASSERT_TRUE(engine->feed().flush());
+    ASSERT_TRUE(engine->consumer().flush());
   }
   std::unique_ptr<WalletEngine> open(Hear hear = {}) const {
     sql::DatabaseOptions options;
@@ -151,7 +151,7 @@ INSTANTIATE_TEST_SUITE_P(On, WalletKills,
                          testing::Values(sql::test::Engine::kSqlite, sql::test::Engine::kPostgres),
                          sql::test::engine_name);
 
-TEST_P(WalletKills, StepsThatAreKilledAgainAndAgain) {
+TEST_P(WalletKills, ImportResumesAfterEveryKill) {
   const std::string expected = done_in_peace();
   make_database();
   const std::uint64_t seed = random_seed();
@@ -175,7 +175,7 @@ TEST_P(WalletKills, StepsThatAreKilledAgainAndAgain) {
   EXPECT_EQ(state(), expected);
 }
 
-TEST_P(WalletKills, TwoAtOnceDoItOnce) {
+TEST_P(WalletKills, ConcurrentImportsApplyOnce) {
   const std::string expected = done_in_peace();
   for (int round = 0; round < 5; ++round) {
     make_database();

@@ -1,11 +1,11 @@
 // What people call things is shown where the things are.
-#include "wallet/labels.h"
-#include "wallet/support/story.h"
+#include "wallet/query/labels.h"
+#include "wallet/support/wallet_test.h"
 
 namespace coffer::wallet::test {
 namespace {
 
-class Labels : public Story {
+class Labels : public WalletTest {
  protected:
   void label(const char* kind, const std::string& ref, const std::string& text, WalletId wallet) {
     ok(store().set_label(wallet, kind, ref, text));
@@ -22,7 +22,7 @@ class Labels : public Story {
 };
 COFFER_ON_BOTH_ENGINES(Labels);
 
-TEST_P(Labels, AreShownWithCoinsAddressesAndOutputs) {
+TEST_P(Labels, ShownWithCoinsAddressesAndOutputs) {
   const MadeTx paid = tx({foreign(7)}, {{1, 500}, {2, 600}, {99, 700}});
   see(paid);
   EXPECT_EQ(coin_of(paid).label, "");
@@ -58,7 +58,7 @@ TEST_P(Labels, AreShownWithCoinsAddressesAndOutputs) {
   EXPECT_EQ(coin_of(paid).address_label, "tenant");
 }
 
-TEST_P(Labels, AreOfOneWalletAndOneKind) {
+TEST_P(Labels, BelongToWalletAndKind) {
   const WalletId bob = make_wallet("bob", {1});
   const MadeTx paid = incoming(100);
   see(paid);
@@ -73,7 +73,7 @@ TEST_P(Labels, AreOfOneWalletAndOneKind) {
 }
 
 // More than one statement can ask for.
-TEST_P(Labels, OfALargePageAreAllThere) {
+TEST_P(Labels, LargePageHasAllLabels) {
   std::vector<To> outputs;
   for (std::uint32_t i = 0; i < 240; ++i) outputs.push_back({1 + i % 2, 1'000 + i});
   const MadeTx paid = tx({foreign(7)}, outputs);
@@ -94,7 +94,7 @@ TEST_P(Labels, OfALargePageAreAllThere) {
   EXPECT_EQ(labelled, 6u);
 }
 
-TEST_P(Labels, AreListedWhateverTheyName) {
+TEST_P(Labels, ListedWithoutKnownReference) {
   const MadeTx money = confirmed();
   const std::string unknown(64, 'e');
   ok(store().set_label(alice_, "tx", unknown, "yet to come"));

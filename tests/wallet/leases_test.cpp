@@ -2,12 +2,12 @@
 #include <future>
 #include <thread>
 
-#include "wallet/support/story.h"
+#include "wallet/support/wallet_test.h"
 
 namespace coffer::wallet::test {
 namespace {
 
-class Leases : public Story {
+class Leases : public WalletTest {
  protected:
   Result<std::int64_t> lease(std::vector<chain::Outpoint> coins, std::uint8_t who,
                              std::int64_t ms = 1'000) {
@@ -29,7 +29,7 @@ class Leases : public Story {
 };
 COFFER_ON_BOTH_ENGINES(Leases);
 
-TEST_P(Leases, W8_ExpiredOnesAreNeitherListedNorCounted_EvenBeforeCleanup) {
+TEST_P(Leases, ExpiredLeaseIsNotListed) {  // W8
   const MadeTx money = confirmed();
   const auto until = lease({coin(money)}, 1, 1'000);
   ok(until);
@@ -51,7 +51,7 @@ TEST_P(Leases, W8_ExpiredOnesAreNeitherListedNorCounted_EvenBeforeCleanup) {
   EXPECT_EQ(store().stats()->leases, 0u);
 }
 
-TEST_P(Leases, W8_CleanupLeavesWhatLasts) {
+TEST_P(Leases, CleanupKeepsActiveLeases) {  // W8
   const MadeTx one = confirmed(), two = confirmed();
   ok(lease({coin(one)}, 1, 100));
   ok(lease({coin(two)}, 1, 1'000));
@@ -60,7 +60,7 @@ TEST_P(Leases, W8_CleanupLeavesWhatLasts) {
   EXPECT_EQ(listed(), 1u);
 }
 
-TEST_P(Leases, W8_AnotherTakesOverAfterExpiryOnly) {
+TEST_P(Leases, ExpiredLeaseCanBeTakenOver) {  // W8
   const MadeTx money = confirmed();
   ok(lease({coin(money)}, 1));
   clock().advance_ms(999);
@@ -72,7 +72,7 @@ TEST_P(Leases, W8_AnotherTakesOverAfterExpiryOnly) {
   EXPECT_EQ(store().coin(alice_, coin(money))->lease->lock_id, lock_id(2));
 }
 
-TEST_P(Leases, W8_RenewingMovesTheEnd) {
+TEST_P(Leases, RenewExtendsLease) {  // W8
   const MadeTx money = confirmed();
   ok(lease({coin(money)}, 1));
   clock().advance_ms(900);
@@ -85,7 +85,7 @@ TEST_P(Leases, W8_RenewingMovesTheEnd) {
   EXPECT_EQ(code(renew({coin(money)}, 1)), Code::kConflict);  // too late
 }
 
-TEST_P(Leases, W8_ACallersClockDoesNotMatter) {
+TEST_P(Leases, CallersClockIsIgnored) {  // W8
   const MadeTx money = confirmed();
   ok(lease({coin(money)}, 1));
   // Nothing of the caller's time is in the request; the database's own stands in the answer, and a
@@ -96,7 +96,7 @@ TEST_P(Leases, W8_ACallersClockDoesNotMatter) {
 }
 
 // At the very millisecond at which it ends, a lease is over for everybody.
-TEST_P(Leases, W8_AnExpiredLeaseHoldsNothing) {
+TEST_P(Leases, ExpiredLeaseCannotBeRenewed) {  // W8
   const MadeTx small = confirmed(10), large = confirmed(100);
   ok(lease({coin(small), coin(large)}, 1));
   const MadeTx payment = tx({coin(small)}, {{99, 9}});
@@ -108,7 +108,7 @@ TEST_P(Leases, W8_AnExpiredLeaseHoldsNothing) {
   ok(record_pending(payment));
 }
 
-TEST_P(Leases, W8_WhatOneHasLeasedIsSelectedAgainUntilItExpires) {
+TEST_P(Leases, OwnLeaseIsSelectedUntilExpiry) {  // W8
   const MadeTx small = confirmed(10), large = confirmed(100);
   ok(lease({coin(small)}, 1));
   const LeaseSelection wanted{.amount = 10, .lock_id = lock_id(1), .duration_ms = 1'000};
@@ -125,7 +125,7 @@ TEST_P(Leases, W8_WhatOneHasLeasedIsSelectedAgainUntilItExpires) {
   EXPECT_EQ(again->coins[0].outpoint, coin(large));
 }
 
-TEST_P(Leases, W7_ACoinbaseIsLeasedWhenItIsMature) {
+TEST_P(Leases, ImmatureCoinbaseCannotBeLeased) {  // W7
   mine();
   const MadeTx reward = coinbase(5'000);
   mine({reward});
@@ -140,7 +140,7 @@ TEST_P(Leases, W7_ACoinbaseIsLeasedWhenItIsMature) {
   EXPECT_EQ(balance().leased, 5'000u);
 }
 
-TEST_P(Leases, E3_TheSameLeaseAgainAnswersAsTheFirstTime) {
+TEST_P(Leases, RepeatedLeaseHasSameAnswer) {  // E3
   const MadeTx money = confirmed();
   const auto first = lease({coin(money)}, 1);
   const std::string before = everything();
@@ -150,7 +150,7 @@ TEST_P(Leases, E3_TheSameLeaseAgainAnswersAsTheFirstTime) {
   EXPECT_EQ(everything(), before);
 }
 
-TEST_P(Leases, NoneEndsEarlierByAskingAgain) {
+TEST_P(Leases, RepeatedLeaseDoesNotShorten) {
   const MadeTx money = confirmed(), other = confirmed();
   ok(lease({coin(money)}, 1, 5'000));
   EXPECT_EQ(lease({coin(money), coin(other)}, 1, 100).value(), kStart + 100);  // the other's
@@ -161,7 +161,7 @@ TEST_P(Leases, NoneEndsEarlierByAskingAgain) {
   EXPECT_EQ(listed(), 1u);
 }
 
-TEST_P(Leases, W8_AllOrNone) {
+TEST_P(Leases, LeaseIsAllOrNothing) {  // W8
   const MadeTx one = confirmed(), two = confirmed(), three = confirmed();
   ok(lease({coin(two)}, 2));
   const std::string before = everything();
@@ -175,7 +175,7 @@ TEST_P(Leases, W8_AllOrNone) {
   EXPECT_EQ(everything(), before);
 }
 
-TEST_P(Leases, ReleaseAllGivesBackWhatIsHeldNow) {
+TEST_P(Leases, ReleaseAllReleasesActiveLeases) {
   const MadeTx one = confirmed(), two = confirmed(), three = confirmed();
   ok(lease({coin(one)}, 1, 100));
   ok(lease({coin(two)}, 1, 1'000));
@@ -186,12 +186,12 @@ TEST_P(Leases, ReleaseAllGivesBackWhatIsHeldNow) {
   EXPECT_EQ(listed(), 1u);
 }
 
-TEST_P(Leases, ReleasingWhatIsNotLeasedIsNoError) {
+TEST_P(Leases, ReleaseOfUnleasedCoinSucceeds) {
   const MadeTx money = confirmed();
   ok(store().release(alice_, std::vector{coin(money)}, lock_id(1)));
 }
 
-TEST_P(Leases, OutliveASpenderThatFails) {
+TEST_P(Leases, LeaseOutlivesFailedSpender) {
   const MadeTx money = confirmed();
   ok(lease({coin(money)}, 1));
   const MadeTx payment = tx({coin(money)}, {{99, 90}});
@@ -201,7 +201,7 @@ TEST_P(Leases, OutliveASpenderThatFails) {
   EXPECT_EQ(balance().leased, 100u);
 }
 
-TEST_P(Leases, W8_OneOfManyWhoSelectAndLeaseAtOnceGetsACoin) {
+TEST_P(Leases, ConcurrentSelectLeasesOnce) {  // W8
   constexpr int kThreads = 4, kCoins = 8;
   std::vector<MadeTx> coins;
   for (int i = 0; i < kCoins; ++i) coins.push_back(incoming());
@@ -229,7 +229,7 @@ TEST_P(Leases, W8_OneOfManyWhoSelectAndLeaseAtOnceGetsACoin) {
   EXPECT_EQ(all.size(), count);
 }
 
-TEST_P(Leases, W8_SeveralAreTakenInTheOrderOfTheirCoins_SoThatNobodyWaitsInACircle) {
+TEST_P(Leases, LeasesAreTakenInCoinOrder) {  // W8
   const MadeTx one = confirmed(), two = confirmed();
   const std::uint64_t retries = engine_->database().stats().retries;
   std::vector<std::thread> threads;
@@ -252,8 +252,8 @@ TEST_P(Leases, W8_SeveralAreTakenInTheOrderOfTheirCoins_SoThatNobodyWaitsInACirc
 }
 
 // The cleanup has found the lease expired, and waits for whoever takes it over.
-TEST_P(Leases, W8_CleanupLeavesWhatWasTakenOverMeanwhile) {
-  if (is_sqlite()) return;  // one writer at a time
+TEST_P(Leases, CleanupKeepsTakenOverLease) {  // W8
+  if (is_sqlite()) return;                    // one writer at a time
   const MadeTx money = confirmed();
   ok(lease({coin(money)}, 1));
   clock().advance_ms(1'000);
@@ -270,10 +270,10 @@ TEST_P(Leases, W8_CleanupLeavesWhatWasTakenOverMeanwhile) {
 
 // ---- balances ----
 
-class Balances : public Story {};
+class Balances : public WalletTest {};
 COFFER_ON_BOTH_ENGINES(Balances);
 
-TEST_P(Balances, W1_PendingDoesNotCount_AndItsOutputsAreSpendableByOptInOnly) {
+TEST_P(Balances, PendingOutputsDoNotCount) {  // W1
   const MadeTx money = confirmed(100);
   const MadeTx planned = tx({coin(money)}, {{99, 50}, {1, 40}});
   ok(record_pending(planned));
@@ -296,7 +296,7 @@ TEST_P(Balances, W1_PendingDoesNotCount_AndItsOutputsAreSpendableByOptInOnly) {
   EXPECT_EQ(free_again->items[0].outpoint, coin(money));
 }
 
-TEST_P(Balances, W7_CoinbaseMaturesAtTipMinusHeight100Exactly) {
+TEST_P(Balances, CoinbaseMaturesAfter100Blocks) {  // W7
   mine();
   const MadeTx reward = coinbase(5'000);
   mine({reward});
@@ -316,7 +316,7 @@ TEST_P(Balances, W7_CoinbaseMaturesAtTipMinusHeight100Exactly) {
   EXPECT_EQ(balance().immature, 5'000u);
 }
 
-TEST_P(Balances, W13_KindsAreDisjointAndMakeUpTheTotal) {
+TEST_P(Balances, KindsAreDisjointAndSumToTotal) {  // W13
   const MadeTx one = confirmed(1), two = confirmed(20);
   const MadeTx leased = confirmed(300);
   see(incoming(4'000));
@@ -336,7 +336,7 @@ TEST_P(Balances, W13_KindsAreDisjointAndMakeUpTheTotal) {
   EXPECT_EQ(now.spendable, 1u);
 }
 
-TEST_P(Balances, W13_OfAnAccountAndOfAScript) {
+TEST_P(Balances, ByAccountAndScript) {  // W13
   ImportOptions savings;
   savings.account = "savings";
   ok(store().import_script(alice_, script(5), savings));

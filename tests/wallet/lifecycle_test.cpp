@@ -1,15 +1,15 @@
 // Every arrow of the two state machines of 001 §3.1 and §4.1, each a test named after it.
-#include "wallet/support/story.h"
+#include "wallet/support/wallet_test.h"
 
 namespace coffer::wallet::test {
 namespace {
 
 // ---- transactions ----
 
-class TxArrow : public Story {};
-COFFER_ON_BOTH_ENGINES(TxArrow);
+class TxStatusChange : public WalletTest {};
+COFFER_ON_BOTH_ENGINES(TxStatusChange);
 
-TEST_P(TxArrow, UserCreates_IsPending) {
+TEST_P(TxStatusChange, UserCreatesPending) {
   const MadeTx money = confirmed();
   const MadeTx payment = tx({coin(money)}, {{99, 60}, {1, 30}});
   const auto recorded = record_pending(payment);
@@ -20,7 +20,7 @@ TEST_P(TxArrow, UserCreates_IsPending) {
   EXPECT_EQ(state(coin(payment, 1)), "pending");
 }
 
-TEST_P(TxArrow, Mempool_IsPublished) {
+TEST_P(TxStatusChange, MempoolPublishes) {
   const MadeTx payment = incoming();
   see(payment);
   EXPECT_EQ(status(payment), "published");
@@ -28,14 +28,14 @@ TEST_P(TxArrow, Mempool_IsPublished) {
   EXPECT_EQ(balance().unconfirmed, 100u);
 }
 
-TEST_P(TxArrow, Block_IsPublishedAndConfirmed) {
+TEST_P(TxStatusChange, BlockConfirms) {
   mine();
   const MadeTx payment = confirmed();
   EXPECT_EQ(status(payment), "published@1");
   EXPECT_EQ(balance().confirmed, 100u);
 }
 
-TEST_P(TxArrow, Pending_ToPublished_ByBroadcast) {
+TEST_P(TxStatusChange, PendingToPublishedByBroadcast) {
   const MadeTx money = confirmed();
   const MadeTx payment = tx({coin(money)});
   ok(record_pending(payment));
@@ -48,7 +48,7 @@ TEST_P(TxArrow, Pending_ToPublished_ByBroadcast) {
   EXPECT_FALSE(store().publish(alice_, payment.id)->changed);
 }
 
-TEST_P(TxArrow, Pending_ToPublished_WhenTheNodeHasIt) {
+TEST_P(TxStatusChange, PendingToPublishedByMempool) {
   const MadeTx payment = tx({coin(confirmed())});
   ok(record_pending(payment));
   see(payment);
@@ -56,7 +56,7 @@ TEST_P(TxArrow, Pending_ToPublished_WhenTheNodeHasIt) {
   EXPECT_TRUE(in_mempool(payment));
 }
 
-TEST_P(TxArrow, Published_ToReplaced_ByAHigherFee) {
+TEST_P(TxStatusChange, PublishedToReplacedByHigherFee) {
   const MadeTx money = confirmed();
   const MadeTx first = tx({coin(money)}, {{99, 50}, {1, 40}});
   const MadeTx second = tx({coin(money)}, {{99, 50}, {1, 30}});
@@ -73,7 +73,7 @@ TEST_P(TxArrow, Published_ToReplaced_ByAHigherFee) {
   EXPECT_EQ(store().transaction(alice_, second.id)->entry.replaces, std::vector<Hash256>{first.id});
 }
 
-TEST_P(TxArrow, Published_ToFailed_ByADoubleSpend) {
+TEST_P(TxStatusChange, PublishedToFailedByDoubleSpend) {
   const MadeTx money = confirmed();
   const MadeTx ours = tx({coin(money)}, {{1, 90}});
   const MadeTx child = tx({coin(ours)}, {{1, 80}});
@@ -88,7 +88,7 @@ TEST_P(TxArrow, Published_ToFailed_ByADoubleSpend) {
   EXPECT_EQ(balance().total, 0u);
 }
 
-TEST_P(TxArrow, Published_ToOrphaned_WhenACoinbaseLosesItsBlock) {
+TEST_P(TxStatusChange, CoinbaseToOrphanedByReorg) {
   const MadeTx reward = coinbase();
   mine({reward});
   roll_back(1);
@@ -97,7 +97,7 @@ TEST_P(TxArrow, Published_ToOrphaned_WhenACoinbaseLosesItsBlock) {
   EXPECT_EQ(balance().total, 0u);
 }
 
-TEST_P(TxArrow, Pending_ToFailed_WhenItsInputsAreSpentElsewhere) {
+TEST_P(TxStatusChange, PendingToFailedByPublishedRival) {
   const MadeTx money = confirmed();
   const MadeTx planned = tx({coin(money)}, {{1, 90}});
   const MadeTx elsewhere = tx({coin(money)}, {{1, 95}});
@@ -107,7 +107,7 @@ TEST_P(TxArrow, Pending_ToFailed_WhenItsInputsAreSpentElsewhere) {
   EXPECT_EQ(spender(coin(money)), elsewhere.id);
 }
 
-TEST_P(TxArrow, Pending_ToFailed_WhenItsInputsAreMinedElsewhere) {
+TEST_P(TxStatusChange, PendingToFailedByMinedRival) {
   const MadeTx money = confirmed();
   const MadeTx planned = tx({coin(money)}, {{1, 90}});
   ok(record_pending(planned));
@@ -116,7 +116,7 @@ TEST_P(TxArrow, Pending_ToFailed_WhenItsInputsAreMinedElsewhere) {
   EXPECT_EQ(state(coin(money)), "spent");
 }
 
-TEST_P(TxArrow, Orphaned_ToPublished_WhenReconfirmed) {
+TEST_P(TxStatusChange, OrphanedToPublishedWhenReconfirmed) {
   const MadeTx reward = coinbase();
   mine({reward});
   bring_back(roll_back(1));
@@ -130,7 +130,7 @@ TEST_P(TxArrow, Orphaned_ToPublished_WhenReconfirmed) {
   EXPECT_EQ(balance().immature, 5'000u);
 }
 
-TEST_P(TxArrow, Confirmed_ToUnconfirmed_InAReorganisation) {
+TEST_P(TxStatusChange, ConfirmedToUnconfirmedByReorg) {
   mine();
   const MadeTx payment = confirmed();
   roll_back(1);
@@ -142,7 +142,7 @@ TEST_P(TxArrow, Confirmed_ToUnconfirmed_InAReorganisation) {
   EXPECT_EQ(status(payment), "published@2");
 }
 
-TEST_P(TxArrow, Pending_ToFailed_ByCancelling) {
+TEST_P(TxStatusChange, PendingToFailedByCancel) {
   const MadeTx money = confirmed();
   const MadeTx planned = tx({coin(money)}, {{1, 90}});
   const MadeTx chained = tx({coin(planned)}, {{1, 80}});
@@ -157,7 +157,7 @@ TEST_P(TxArrow, Pending_ToFailed_ByCancelling) {
   EXPECT_FALSE(store().cancel(alice_, planned.id)->changed);
 }
 
-TEST_P(TxArrow, NoArrow_FromPublishedToAbandoned) {
+TEST_P(TxStatusChange, PublishedCannotBeCancelled) {
   const MadeTx payment = tx({coin(confirmed())});
   see(payment);
   EXPECT_EQ(code(store().cancel(alice_, payment.id)), Code::kConflict);
@@ -166,7 +166,7 @@ TEST_P(TxArrow, NoArrow_FromPublishedToAbandoned) {
   EXPECT_EQ(status(payment), "published@1");
 }
 
-TEST_P(TxArrow, NoArrow_FromInvalidToPublishedByAPerson) {
+TEST_P(TxStatusChange, InvalidCannotBePublishedByUser) {
   const MadeTx money = confirmed();
   const MadeTx planned = tx({coin(money)});
   ok(record_pending(planned));
@@ -175,7 +175,7 @@ TEST_P(TxArrow, NoArrow_FromInvalidToPublishedByAPerson) {
   EXPECT_EQ(status(planned), "failed: double_spent");
 }
 
-TEST_P(TxArrow, NoArrow_FromNowhereToAnUnconfirmedCoinbase) {
+TEST_P(TxStatusChange, UnconfirmedCoinbaseIsRefused) {
   const MadeTx reward = coinbase();
   EXPECT_EQ(code(record(reward)), Code::kInvalidInput);
   EXPECT_EQ(code(record_pending(reward)), Code::kInvalidInput);
@@ -184,7 +184,7 @@ TEST_P(TxArrow, NoArrow_FromNowhereToAnUnconfirmedCoinbase) {
 
 // ---- coins ----
 
-class CoinArrow : public Story {
+class CoinStateChange : public WalletTest {
  protected:
   Result<std::int64_t> lease(const chain::Outpoint& outpoint, std::int64_t ms = 1'000) {
     return store().lease(alice_, {{outpoint}, lock_id(1), ms});
@@ -193,9 +193,9 @@ class CoinArrow : public Story {
     return store().coin(alice_, outpoint)->lease.has_value();
   }
 };
-COFFER_ON_BOTH_ENGINES(CoinArrow);
+COFFER_ON_BOTH_ENGINES(CoinStateChange);
 
-TEST_P(CoinArrow, ValidTransaction_ToUnspent) {
+TEST_P(CoinStateChange, ValidTransactionMakesUnspent) {
   const MadeTx seen = incoming();
   see(seen);
   EXPECT_EQ(state(coin(seen)), "unconfirmed");
@@ -203,7 +203,7 @@ TEST_P(CoinArrow, ValidTransaction_ToUnspent) {
   EXPECT_EQ(state(coin(seen)), "confirmed");
 }
 
-TEST_P(CoinArrow, ConfirmedCoinbase_ToImmature_ToUnspent) {
+TEST_P(CoinStateChange, CoinbaseImmatureToUnspent) {
   const MadeTx reward = coinbase();
   mine({reward});
   EXPECT_EQ(state(coin(reward)), "immature");
@@ -213,7 +213,7 @@ TEST_P(CoinArrow, ConfirmedCoinbase_ToImmature_ToUnspent) {
   EXPECT_EQ(state(coin(reward)), "confirmed");
 }
 
-TEST_P(CoinArrow, Unspent_ToLeased_ToUnspent) {
+TEST_P(CoinStateChange, UnspentToLeasedToUnspent) {
   const MadeTx money = confirmed();
   ok(lease(coin(money)));
   EXPECT_TRUE(leased(coin(money)));
@@ -226,14 +226,14 @@ TEST_P(CoinArrow, Unspent_ToLeased_ToUnspent) {
   EXPECT_EQ(balance().spendable, 100u);
 }
 
-TEST_P(CoinArrow, Unspent_ToSpent) {
+TEST_P(CoinStateChange, UnspentToSpent) {
   const MadeTx money = confirmed();
   see(tx({coin(money)}, {{99, 90}}));
   EXPECT_EQ(state(coin(money)), "spent");
   EXPECT_EQ(balance().total, 0u);
 }
 
-TEST_P(CoinArrow, Leased_ToSpent_Forced) {
+TEST_P(CoinStateChange, LeasedToSpentByForce) {
   const MadeTx money = confirmed();
   ok(lease(coin(money)));
   const MadeTx payment = tx({coin(money)}, {{99, 90}});
@@ -244,7 +244,7 @@ TEST_P(CoinArrow, Leased_ToSpent_Forced) {
   EXPECT_EQ(balance().leased, 0u);
 }
 
-TEST_P(CoinArrow, Leased_ToSpent_ByItsHolder) {
+TEST_P(CoinStateChange, LeasedToSpentByHolder) {
   const MadeTx money = confirmed();
   ok(lease(coin(money)));
   const MadeTx payment = tx({coin(money)}, {{99, 90}});
@@ -253,14 +253,14 @@ TEST_P(CoinArrow, Leased_ToSpent_ByItsHolder) {
   EXPECT_EQ(state(coin(money)), "locked");
 }
 
-TEST_P(CoinArrow, Leased_ToSpent_ByTheNetworkThatKnowsNoLeases) {
+TEST_P(CoinStateChange, LeasedToSpentByNetwork) {
   const MadeTx money = confirmed();
   ok(lease(coin(money)));
   see(tx({coin(money)}, {{99, 90}}));
   EXPECT_EQ(state(coin(money)), "spent");
 }
 
-TEST_P(CoinArrow, Spent_ToUnspent_WhenItsSpenderIsInvalidated) {
+TEST_P(CoinStateChange, SpentToUnspentWhenSpenderInvalidated) {
   const MadeTx money = confirmed();
   const MadeTx reward = coinbase();
   mine({reward});
@@ -275,7 +275,7 @@ TEST_P(CoinArrow, Spent_ToUnspent_WhenItsSpenderIsInvalidated) {
   EXPECT_EQ(balance().total, 100u);
 }
 
-TEST_P(CoinArrow, Unspent_ToDead_WhenItsParentIsInvalidated) {
+TEST_P(CoinStateChange, UnspentToDeadWhenParentInvalidated) {
   const MadeTx money = confirmed();
   const MadeTx payment = tx({coin(money)}, {{1, 90}});
   see(payment);
@@ -285,7 +285,7 @@ TEST_P(CoinArrow, Unspent_ToDead_WhenItsParentIsInvalidated) {
   EXPECT_EQ(code(lease(coin(payment))), Code::kConflict);
 }
 
-TEST_P(CoinArrow, Immature_ToDead_ToImmature) {
+TEST_P(CoinStateChange, ImmatureToDeadToImmature) {
   const MadeTx reward = coinbase();
   mine({reward});
   EXPECT_EQ(code(lease(coin(reward))), Code::kConflict);
@@ -297,7 +297,7 @@ TEST_P(CoinArrow, Immature_ToDead_ToImmature) {
 }
 
 // The money would count twice: once as locked, once as the child's.
-TEST_P(TxArrow, AChildIsNotPublishedBeforeItsParent) {
+TEST_P(TxStatusChange, ChildCannotBePublishedBeforeParent) {
   const MadeTx money = confirmed(100);
   const MadeTx parent = tx({coin(money)}, {{1, 95}});
   const MadeTx child = tx({coin(parent)}, {{2, 90}});
@@ -313,7 +313,7 @@ TEST_P(TxArrow, AChildIsNotPublishedBeforeItsParent) {
 }
 
 // The network has a child only with its parents.
-TEST_P(TxArrow, AChildThatTheNetworkHasPublishesItsParents) {
+TEST_P(TxStatusChange, MempoolChildPublishesParents) {
   const MadeTx money = confirmed(100);
   const MadeTx bumped = tx({coin(money)}, {{1, 97}});
   see(bumped);
@@ -329,7 +329,7 @@ TEST_P(TxArrow, AChildThatTheNetworkHasPublishesItsParents) {
   EXPECT_EQ(balance().total, 90u);
 }
 
-TEST_P(TxArrow, AParentOfAPublishedChildIsNotPending) {
+TEST_P(TxStatusChange, ParentOfPublishedChildIsNotPending) {
   const MadeTx money = confirmed(100);
   const MadeTx parent = tx({coin(money)}, {{1, 95}});
   const MadeTx child = tx({coin(parent)}, {{2, 90}});
@@ -340,10 +340,10 @@ TEST_P(TxArrow, AParentOfAPublishedChildIsNotPending) {
 }
 
 // What left the mempool while nobody listened was not heard of.
-TEST_P(TxArrow, AfterAWaitTheMempoolIsLearntAnew) {
+TEST_P(TxStatusChange, MempoolIsReadAgainAfterWait) {
   const MadeTx payment = incoming();
   see(payment);
-  ok(feed().probe());
+  ok(consumer().probe());
   EXPECT_EQ(status(payment), "published");
   EXPECT_FALSE(in_mempool(payment));
   see(payment);
@@ -351,7 +351,7 @@ TEST_P(TxArrow, AfterAWaitTheMempoolIsLearntAnew) {
 }
 
 // The parent is in a block that this wallet was not there to see.
-TEST_P(TxArrow, E1_ABlockThatHasAChildPublishesItsParents) {
+TEST_P(TxStatusChange, MinedChildPublishesParents) {  // E1
   const MadeTx money = confirmed(100);
   const MadeTx parent = tx({coin(money)}, {{1, 95}});
   ok(record_pending(parent));

@@ -1,11 +1,11 @@
 // Many wallets in one database: a block is matched against all of them in one pass, and costs what
 // the wallets cost that it concerns, not what the others would.
-#include "wallet/support/story.h"
+#include "wallet/support/wallet_test.h"
 
 namespace coffer::wallet::test {
 namespace {
 
-class ManyWallets : public Story {
+class ManyWallets : public WalletTest {
  protected:
   struct Cost {
     std::size_t statements = 0;
@@ -32,7 +32,7 @@ class ManyWallets : public Story {
     mine();  // takes note of all scripts
   }
   void TearDown() override {
-    Story::TearDown();
+    WalletTest::TearDown();
     engine_ = nullptr;
     counted_.reset();
   }
@@ -64,7 +64,7 @@ class ManyWallets : public Story {
 };
 COFFER_ON_BOTH_ENGINES(ManyWallets);
 
-TEST_P(ManyWallets, ABlockCostsTheSameWithThreeWalletsAndWithFiveHundred) {
+TEST_P(ManyWallets, BlockCostIsIndependentOfWalletCount) {
   Cost nobody[2], three[2], mempool[2], reorg[2];
   for (const std::size_t many : {0u, 1u}) {
     make_wallets(many == 0 ? 3 : 500);

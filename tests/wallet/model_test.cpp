@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "base/test_data.h"
-#include "wallet/support/life.h"
+#include "wallet/support/random_workload.h"
 
 namespace coffer::wallet::test {
 namespace {
@@ -27,11 +27,11 @@ StoreOptions store_options() {
 }
 
 void live(std::uint64_t seed, const std::vector<WalletEngine*>& engines, ManualClock& clock,
-          Met& met) {
-  Life life(seed, clock);
+          WorkloadCoverage& met) {
+  RandomWorkload life(seed, clock);
   for (WalletEngine* engine : engines) {
     engine->empty();
-    Life::settle(*engine);
+    RandomWorkload::create_wallets(*engine);
     life.join(*engine);
   }
   life.run(life.looks_back() ? 80 : 24);
@@ -42,7 +42,7 @@ void live(std::uint64_t seed, const std::vector<WalletEngine*>& engines, ManualC
   life.tell(met);
 }
 
-TEST(WalletModel, RandomLivesAreTheSameOnEveryEngine) {
+TEST(WalletModel, RandomWorkloadsMatchModel) {
   std::uint64_t first = 1, count = 500;
   if (std::getenv("COFFER_LONG") != nullptr) count = 100'000;
   if (const char* seed = std::getenv("COFFER_SEED")) {
@@ -63,7 +63,7 @@ TEST(WalletModel, RandomLivesAreTheSameOnEveryEngine) {
   }
   std::vector<WalletEngine*> engines = {lite.get()};
   if (postgres) engines.push_back(postgres.get());
-  Met met;
+  WorkloadCoverage met;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     live(seed, engines, clock, met);
     ASSERT_FALSE(testing::Test::HasFailure()) << "COFFER_SEED=" << seed;
@@ -83,14 +83,14 @@ TEST(WalletModel, RandomLivesAreTheSameOnEveryEngine) {
   EXPECT_GT(met.leases, 0u);
 }
 
-TEST(WalletModel, RandomLivesThroughPgBouncer) {
+TEST(WalletModel, RandomWorkloadsThroughPgBouncer) {
   COFFER_REQUIRE_POSTGRES_OR_SKIP();
   COFFER_REQUIRE_PGBOUNCER_OR_SKIP();
   const TempDir dir;
   ManualClock clock(kStart);
   const auto lite = WalletEngine::sqlite(dir.path(), &clock, store_options());
   const auto bouncer = WalletEngine::pgbouncer(&clock, store_options());
-  Met met;
+  WorkloadCoverage met;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     live(seed, {lite.get(), bouncer.get()}, clock, met);
     ASSERT_FALSE(testing::Test::HasFailure()) << "seed " << seed;

@@ -2,12 +2,12 @@
 // and what became invalid stands where the wallet met it.
 #include <map>
 
-#include "wallet/support/story.h"
+#include "wallet/support/wallet_test.h"
 
 namespace coffer::wallet::test {
 namespace {
 
-class ListOrder : public Story {
+class ListOrder : public WalletTest {
  protected:
   // Transactions go by names in these stories.
   const MadeTx& named(const std::string& name, const MadeTx& made) {
@@ -61,8 +61,8 @@ class ListOrder : public Story {
   std::string oldest() { return coins(CoinOrder::kOldest); }
   std::string newest() { return coins(CoinOrder::kNewest); }
   void rescan(std::uint64_t height) {
-    ok(feed().rescan_block(alice_, *chain_[height],
-                           [](const auto&) { return Result<bool>(true); }));
+    ok(consumer().rescan_block(alice_, *chain_[height],
+                               [](const auto&) { return Result<bool>(true); }));
   }
 
  private:
@@ -71,7 +71,7 @@ class ListOrder : public Story {
 };
 COFFER_ON_BOTH_ENGINES(ListOrder);
 
-TEST_P(ListOrder, ReplacedAndFailedOnesSinkAsBlocksCome) {
+TEST_P(ListOrder, InvalidTransactionsSinkBelowNewBlocks) {
   mine({named("a", incoming()), named("m", incoming())});
   see(named("b", tx({coin((*this)["a"])}, {{1, 90}})));
   see(named("c", tx({coin((*this)["a"])}, {{1, 80}})));  // replaces it
@@ -86,7 +86,7 @@ TEST_P(ListOrder, ReplacedAndFailedOnesSinkAsBlocksCome) {
   EXPECT_EQ(history(false), "p b");
 }
 
-TEST_P(ListOrder, AnOrphanedCoinbaseStandsWhereItsBlockWas) {
+TEST_P(ListOrder, OrphanedCoinbaseKeepsPosition) {
   mine({named("a", incoming())});
   mine({named("b", coinbase())});
   roll_back(1);
@@ -98,7 +98,7 @@ TEST_P(ListOrder, AnOrphanedCoinbaseStandsWhereItsBlockWas) {
   EXPECT_EQ(history(), "e d b c a");
 }
 
-TEST_P(ListOrder, ATransactionThatComesBackStandsInItsBlock) {
+TEST_P(ListOrder, ReconfirmedTransactionMovesToItsBlock) {
   mine({named("a", incoming())});
   see(named("b", tx({coin((*this)["a"])}, {{1, 90}})));
   see(named("c", tx({coin((*this)["a"])}, {{1, 80}})));
@@ -110,7 +110,7 @@ TEST_P(ListOrder, ATransactionThatComesBackStandsInItsBlock) {
   EXPECT_EQ(history(), "b d c a");  // unconfirmed again; the other is still invalid
 }
 
-TEST_P(ListOrder, CoinsThatARescanFindsStandInTheirBlocks) {
+TEST_P(ListOrder, RescannedCoinsAreInBlockOrder) {
   mine({named("a", incoming(100, 9)), named("b", incoming(100))});
   mine({named("c", incoming(100))});
   const MadeTx both = tx({foreign(1)}, {{9, 50}, {1, 60}, {9, 70}});
@@ -136,7 +136,7 @@ TEST_P(ListOrder, CoinsThatARescanFindsStandInTheirBlocks) {
     EXPECT_TRUE(store().coin(alice_, coin((*this)[name]))->lease) << name;
 }
 
-TEST_P(ListOrder, SpentAndDeadCoinsGoByTheChainToo) {
+TEST_P(ListOrder, SpentAndDeadCoinsAreInChainOrder) {
   mine({named("a", incoming(100, 9))});
   mine({named("b", incoming(100)), named("c", incoming(100))});
   mine({named("s", tx({coin((*this)["b"])}, {{99, 90}}))});
@@ -154,7 +154,7 @@ TEST_P(ListOrder, SpentAndDeadCoinsGoByTheChainToo) {
   EXPECT_EQ(oldest(), "d0 y0");
 }
 
-TEST_P(ListOrder, ACoinMovesWithItsTransaction) {
+TEST_P(ListOrder, CoinMovesWithTransaction) {
   see(named("a", incoming()));
   see(named("b", incoming()));
   EXPECT_EQ(oldest(), "a0 b0");
@@ -168,7 +168,7 @@ TEST_P(ListOrder, ACoinMovesWithItsTransaction) {
   EXPECT_EQ(oldest(), "c0 a0 b0");
 }
 
-TEST_P(ListOrder, ACursorStaysRightWhileOthersMove) {
+TEST_P(ListOrder, CursorSurvivesMoves) {
   mine({named("a", incoming()), named("b", incoming())});
   mine({named("c", incoming()), named("d", incoming())});
   see(named("u", incoming()));
@@ -203,7 +203,7 @@ TEST_P(ListOrder, ACursorStaysRightWhileOthersMove) {
   EXPECT_EQ(rest, "cba");
 }
 
-TEST_P(ListOrder, TheChainSaysWhereInItsBlockATransactionIs) {
+TEST_P(ListOrder, BlockIndexComesFromChain) {
   const MadeTx late = incoming(100, 9);
   mine({named("a", incoming()), named("b", incoming()), named("c", late)});
   watch(alice_, script(9));
@@ -217,7 +217,7 @@ TEST_P(ListOrder, TheChainSaysWhereInItsBlockATransactionIs) {
 }
 
 // A wallet that follows no chain: its blocks are what persons say.
-TEST_P(ListOrder, WithoutATipTheHighestKnownBlockCounts) {
+TEST_P(ListOrder, HighestKnownBlockWithoutTip) {
   RecordOptions in_block;
   in_block.block = BlockRef{7, foreign(1).tx, 0, 1};
   ok(record(named("a", incoming()), in_block));
@@ -228,7 +228,7 @@ TEST_P(ListOrder, WithoutATipTheHighestKnownBlockCounts) {
   EXPECT_EQ(history(), "c d b a");
 }
 
-TEST_P(ListOrder, NobodyNamesABlockBeyondTheHighestThatCanBe) {
+TEST_P(ListOrder, BlockHeightIsBounded) {
   RecordOptions far;
   far.block = BlockRef{2'147'483'647, Hash256{}, 0, 0};
   EXPECT_EQ(code(record(incoming(), far)), Code::kInvalidInput);
@@ -240,7 +240,7 @@ TEST_P(ListOrder, NobodyNamesABlockBeyondTheHighestThatCanBe) {
   EXPECT_EQ(history(), "b a");
 }
 
-TEST_P(ListOrder, CursorsOfOtherVersionsAreRefused) {
+TEST_P(ListOrder, CursorOfOtherVersionIsRefused) {
   mine({named("a", incoming())});
   for (const std::string cursor : {"u.1", "c.0.1.1", "1", "1.", ".1", "1.2.3", "1.x", "-"}) {
     HistoryQuery query;

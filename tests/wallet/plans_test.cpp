@@ -1,11 +1,11 @@
 // The plans of the wallet's statements (W9).
-#include "wallet/support/cost_story.h"
+#include "wallet/support/cost_test_base.h"
 
 namespace coffer::wallet::test {
 namespace {
 
 // A plan is bad if it walks through a whole table, or a whole wallet, to find what it needs.
-class Plans : public CostStory {
+class Plans : public CostTest {
  protected:
   // Everything that the wallet does again and again.
   void live(const std::vector<BulkTx>& txs) {
@@ -155,13 +155,13 @@ class Plans : public CostStory {
 };
 COFFER_ON_BOTH_ENGINES(Plans);
 
-TEST_P(Plans, TheLargestPageIsReadWithItsLabelsInAFewStatements) {
-  World& world = make_world(600, 600);
-  const Hash256 first = world.txs.front().tx.id, last = world.txs.back().tx.id;
+TEST_P(Plans, LargestPageTakesFewStatements) {
+  LargeWallet& large = make_large_wallet(600, 600);
+  const Hash256 first = large.txs.front().tx.id, last = large.txs.back().tx.id;
   const std::string shown_first = display(chain::Family::kBitcoin, first);
   ok(store().set_label(alice_, "tx", shown_first, "the first"));
   ok(store().set_label(alice_, "tx", display(chain::Family::kBitcoin, last), "the last"));
-  world.heard.clear();
+  large.heard.clear();
   HistoryQuery query;
   query.page.count = kMaxPage;
   std::map<std::string, int> labels;
@@ -175,26 +175,26 @@ TEST_P(Plans, TheLargestPageIsReadWithItsLabelsInAFewStatements) {
   EXPECT_EQ(labels["the first"], 1);
   EXPECT_EQ(labels["the last"], 1);
   EXPECT_EQ(labels.size(), 3u);
-  EXPECT_LT(world.heard.size(), 12u);  // texts
+  EXPECT_LT(large.heard.size(), 12u);  // texts
 
   ok(store().set_label(alice_, "output", shown_first + ":0", "the first coin"));
-  world.heard.clear();
+  large.heard.clear();
   CoinQuery coins;
   coins.page.count = kMaxPage;
   const auto page = store().coins(alice_, coins);
   ok(page);
   EXPECT_EQ(page->items.size(), 600u);
   EXPECT_EQ(page->items.front().label, "the first coin");
-  EXPECT_LT(world.heard.size(), 8u);
+  EXPECT_LT(large.heard.size(), 8u);
 }
 
-TEST_P(Plans, W9_NoStatementOfDailyLifeWalksThroughAWallet) {
-  World& world = make_world(500, 500);
-  world.heard.clear();
-  live(world.txs);
-  EXPECT_GT(world.heard.size(), 60u);
+TEST_P(Plans, NoStatementScansWallet) {  // W9
+  LargeWallet& large = make_large_wallet(500, 500);
+  large.heard.clear();
+  live(large.txs);
+  EXPECT_GT(large.heard.size(), 60u);
   int confirmed_pages = 0, coin_pages = 0;
-  for (const std::string& text : std::set<std::string>(world.heard)) {
+  for (const std::string& text : std::set<std::string>(large.heard)) {
     const auto begins = [&](std::string_view word) { return text.starts_with(word); };
     if (begins("SELECT pg_") || begins("ANALYZE") || begins("SAVEPOINT")) continue;
     if (begins("RELEASE") || begins("ROLLBACK TO")) continue;

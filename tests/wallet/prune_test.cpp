@@ -1,13 +1,13 @@
 // Manual pruning (W6) by the rule of safe deletion (X1).
-#include "wallet/support/prune_story.h"
+#include "wallet/support/prune_test_base.h"
 
 namespace coffer::wallet::test {
 namespace {
 
-using Prune = PruneStory;
+using Prune = PruneTest;
 COFFER_ON_BOTH_ENGINES(Prune);
 
-TEST_P(Prune, X1_ATransactionGoesWhenAllItsSpendersAre288BlocksDeep) {
+TEST_P(Prune, SpentBelowWindowIsPruned) {  // X1
   const MadeTx money = confirmed(100);
   mine();
   const MadeTx payment = tx({coin(money)}, {{99, 90}});
@@ -22,7 +22,7 @@ TEST_P(Prune, X1_ATransactionGoesWhenAllItsSpendersAre288BlocksDeep) {
   EXPECT_EQ(prune().transactions, 0u);
 }
 
-TEST_P(Prune, X1_AnUnspentCoinKeepsItsTransaction) {
+TEST_P(Prune, UnspentCoinKeepsTransaction) {  // X1
   const MadeTx money = confirmed(100), pending = confirmed(50), seen = confirmed(25);
   ok(record_pending(tx({coin(pending)}, {{99, 40}})));
   see(tx({coin(seen)}, {{99, 20}}));
@@ -31,7 +31,7 @@ TEST_P(Prune, X1_AnUnspentCoinKeepsItsTransaction) {
   EXPECT_EQ(balance().total, 150u);
 }
 
-TEST_P(Prune, W6_ASpenderThatAKeptCoinNamesStaysAsAStub) {
+TEST_P(Prune, SpenderOfKeptCoinBecomesStub) {  // W6
   const MadeTx money = tx({foreign(1)}, {{1, 100}, {2, 50}});
   mine({money});
   const MadeTx payment = tx({coin(money)}, {{99, 90}});
@@ -61,7 +61,7 @@ TEST_P(Prune, W6_ASpenderThatAKeptCoinNamesStaysAsAStub) {
   EXPECT_EQ(summary("transactions"), 3);
 }
 
-TEST_P(Prune, W6_AReplayOfWhatIsPrunedChangesNothing) {
+TEST_P(Prune, ReplayOfPrunedChangesNothing) {  // W6
   const MadeTx money = tx({foreign(1)}, {{1, 100}, {2, 50}});
   const MadeTx kept = tx({coin(money)}, {{99, 90}});
   mine({money, kept});
@@ -83,8 +83,8 @@ TEST_P(Prune, W6_AReplayOfWhatIsPrunedChangesNothing) {
   in_block.block = BlockRef{2, chain_[2]->hash, chain_[2]->time_unix_s, 1};
   ok(record(away, in_block));
   for (const std::uint64_t height : {0u, 1u, 2u}) {
-    const auto looked = feed().rescan_block(alice_, *chain_[height],
-                                            [](const auto&) { return Result<bool>(true); });
+    const auto looked = consumer().rescan_block(alice_, *chain_[height],
+                                                [](const auto&) { return Result<bool>(true); });
     ok(looked);
     EXPECT_EQ(*looked, 0u);
     deliver(chain_[height]);
@@ -93,7 +93,7 @@ TEST_P(Prune, W6_AReplayOfWhatIsPrunedChangesNothing) {
 }
 
 // Its coin was spent and pruned, and it is kept for the sake of another coin.
-TEST_P(Prune, W6_AReplayOfAStubBringsNoCoinBack) {
+TEST_P(Prune, ReplayOfStubRestoresNoCoin) {  // W6
   const MadeTx money = tx({foreign(1)}, {{1, 100}, {2, 50}});
   const MadeTx payment = tx({coin(money)}, {{99, 60}, {1, 30}});
   mine({money, payment});
@@ -111,7 +111,7 @@ TEST_P(Prune, W6_AReplayOfAStubBringsNoCoinBack) {
 }
 
 // No chain does it; whatever says so, what a stub has spent is not to be had again.
-TEST_P(Prune, W5_ABlockDoesNotTakeACoinFromAStub) {
+TEST_P(Prune, BlockDoesNotTakeCoinFromStub) {  // W5
   const MadeTx money = tx({foreign(1)}, {{1, 100}, {2, 50}});
   const MadeTx payment = tx({coin(money)}, {{99, 90}});
   mine({money, payment});
@@ -126,7 +126,7 @@ TEST_P(Prune, W5_ABlockDoesNotTakeACoinFromAStub) {
   EXPECT_EQ(balance().total, 50u);
 }
 
-TEST_P(Prune, W6_TotalsStayRight) {
+TEST_P(Prune, TotalsAreKept) {  // W6
   const MadeTx one = tx({foreign(1)}, {{1, 1'000}, {2, 200}}), two = incoming(30);
   mine({one, two});
   mine({tx({coin(one), coin(two)}, {{99, 1'000}, {1, 25}})});
@@ -151,7 +151,7 @@ TEST_P(Prune, W6_TotalsStayRight) {
   EXPECT_EQ(summary("lowest_height"), 0);
 }
 
-TEST_P(Prune, W6_ARollbackBelowWhatIsPrunedIsRefusedWhole) {
+TEST_P(Prune, RollbackBelowPrunedIsRefused) {  // W6
   const MadeTx money = confirmed(100);
   mine({tx({coin(money)}, {{99, 90}})});
   const MadeTx later = confirmed(7);
@@ -161,13 +161,13 @@ TEST_P(Prune, W6_ARollbackBelowWhatIsPrunedIsRefusedWhole) {
   EXPECT_EQ(code(try_roll_back(chain_.size() - 1)), Code::kBeyondWindow);
   EXPECT_EQ(code(try_roll_back(chain_.size())), Code::kBeyondWindow);
   EXPECT_EQ(everything(), before);
-  EXPECT_EQ(feed().position(), position_after(chain_.size()));
+  EXPECT_EQ(consumer().position(), position_after(chain_.size()));
   mine();  // it goes on
   (void)roll_back(chain_.size() - 2);
   EXPECT_EQ(status(later), "published");
 }
 
-TEST_P(Prune, W6_ABlockOfWhichSomethingIsPrunedIsNotPutInPlaceOfAnother) {
+TEST_P(Prune, BlockWithPrunedCannotBeReplaced) {  // W6
   const MadeTx money = confirmed(100);
   mine({tx({coin(money)}, {{99, 90}})});
   mine_empty(300);
@@ -175,12 +175,12 @@ TEST_P(Prune, W6_ABlockOfWhichSomethingIsPrunedIsNotPutInPlaceOfAnother) {
   const std::string before = everything();
   const auto other = make_block(network(), chain_[0]->hash, 1, {incoming(5)}, 777);
   EXPECT_EQ(
-      code(feed().rescan_block(alice_, *other, [](const auto&) { return Result<bool>(true); })),
+      code(consumer().rescan_block(alice_, *other, [](const auto&) { return Result<bool>(true); })),
       Code::kBeyondWindow);
   EXPECT_EQ(everything(), before);
 }
 
-TEST_P(Prune, ADryRunPromisesWhatARunDoes) {
+TEST_P(Prune, DryRunEqualsRun) {
   const MadeTx money = tx({foreign(1)}, {{1, 100}, {2, 50}});
   mine({money, tx({coin(money)}, {{99, 90}}), incoming(5)});
   const MadeTx failed = tx({foreign(9)}, {{1, 5}});
@@ -204,7 +204,7 @@ TEST_P(Prune, ADryRunPromisesWhatARunDoes) {
   EXPECT_EQ(done.invalid, 1u);
 }
 
-TEST_P(Prune, W6_InvalidHistoryGoesByAgeAndOnlyIfAsked) {
+TEST_P(Prune, InvalidIsPrunedByAge) {  // W6
   const MadeTx old = tx({foreign(1)}, {{1, 5}}), fresh = tx({foreign(2)}, {{1, 5}});
   const MadeTx rival = tx({foreign(1)}, {{1, 6}});
   see(old), see(fresh), see(rival);
@@ -223,7 +223,7 @@ TEST_P(Prune, W6_InvalidHistoryGoesByAgeAndOnlyIfAsked) {
 }
 
 // The block of the child is known, that of its parent is not: the parent still counts as replaced.
-TEST_P(Prune, W6_InvalidHistoryWhoseCoinIsSpentStays) {
+TEST_P(Prune, InvalidWithSpentCoinIsKept) {  // W6
   const MadeTx parent = tx({foreign(1)}, {{1, 100}}), child = tx({coin(parent)}, {{1, 90}});
   see(parent), see(child);
   see(tx({foreign(1)}, {{99, 100}}));
@@ -239,7 +239,7 @@ TEST_P(Prune, W6_InvalidHistoryWhoseCoinIsSpentStays) {
   EXPECT_EQ(balance().total, 90u);
 }
 
-TEST_P(Prune, GoesOnWhereTheLimitStoppedIt) {
+TEST_P(Prune, ResumesAfterLimit) {
   std::vector<MadeTx> txs;
   for (int i = 0; i < 3; ++i) {
     txs.push_back(incoming());

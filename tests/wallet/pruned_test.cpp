@@ -1,18 +1,18 @@
 // Addresses that are imported after the transactions that paid to them were pruned: a rescan finds
 // their coins, and nothing that was spent comes back.
-#include "wallet/support/prune_story.h"
+#include "wallet/support/prune_test_base.h"
 
 namespace coffer::wallet::test {
 namespace {
 
-class PrunedBefore : public PruneStory {
+class PrunedBefore : public PruneTest {
  protected:
   // Every block again, from the first: how many transactions changed.
   std::uint64_t rescan() {
     std::uint64_t changed = 0;
     for (const auto& block : chain_) {
       const auto looked =
-          feed().rescan_block(alice_, *block, [](const auto&) { return Result<bool>(true); });
+          consumer().rescan_block(alice_, *block, [](const auto&) { return Result<bool>(true); });
       ok(looked);
       changed += looked.value_or(0);
     }
@@ -26,7 +26,7 @@ class PrunedBefore : public PruneStory {
 };
 COFFER_ON_BOTH_ENGINES(PrunedBefore);
 
-TEST_P(PrunedBefore, ACoinOfAnAddressThatIsImportedLaterIsFound) {
+TEST_P(PrunedBefore, CoinOfLaterImportIsFound) {
   const MadeTx money = tx({foreign(1)}, {{1, 100}, {3, 50}});
   mine({money});
   mine({tx({coin(money)}, {{99, 90}})});
@@ -43,7 +43,7 @@ TEST_P(PrunedBefore, ACoinOfAnAddressThatIsImportedLaterIsFound) {
   expect_nothing_new();
 }
 
-TEST_P(PrunedBefore, AlsoOfOneThatIsAStubAndByAPersonsWord) {
+TEST_P(PrunedBefore, CoinOfStubIsFoundByRecord) {
   const MadeTx money = tx({foreign(1)}, {{1, 100}, {2, 50}});
   const MadeTx payment = tx({coin(money)}, {{99, 40}, {3, 30}});
   mine({money}), mine({payment});
@@ -66,7 +66,7 @@ TEST_P(PrunedBefore, AlsoOfOneThatIsAStubAndByAPersonsWord) {
   EXPECT_FALSE(record(payment, in_block)->changed);
 }
 
-TEST_P(PrunedBefore, AnAddressThatWasImportedBeforeThePruningAndRescannedAfterIt) {
+TEST_P(PrunedBefore, RescanAfterPruneFindsEarlierImport) {
   const MadeTx money = tx({foreign(1)}, {{1, 100}, {3, 50}});
   mine({money});
   mine({tx({coin(money)}, {{99, 90}})});
@@ -78,7 +78,7 @@ TEST_P(PrunedBefore, AnAddressThatWasImportedBeforeThePruningAndRescannedAfterIt
   expect_nothing_new();
 }
 
-TEST_P(PrunedBefore, ACoinThatAKeptTransactionSpentIsSpent) {
+TEST_P(PrunedBefore, CoinSpentByKeptTransaction) {
   const MadeTx money = tx({foreign(1)}, {{1, 100}, {3, 50}});
   mine({money});
   // It stays because of its own coin.
@@ -95,7 +95,7 @@ TEST_P(PrunedBefore, ACoinThatAKeptTransactionSpentIsSpent) {
   expect_nothing_new();
 }
 
-TEST_P(PrunedBefore, ACoinThatAPrunedTransactionSpentIsSpent) {
+TEST_P(PrunedBefore, CoinSpentByPrunedTransaction) {
   const MadeTx money = tx({foreign(1)}, {{1, 100}, {3, 50}});
   const MadeTx payment = tx({coin(money), coin(money, 1)}, {{99, 90}});
   mine({money});
@@ -120,7 +120,7 @@ TEST_P(PrunedBefore, ACoinThatAPrunedTransactionSpentIsSpent) {
   expect_nothing_new();
 }
 
-TEST_P(PrunedBefore, ACoinOfAKeptTransactionThatAPrunedOneSpentIsSpent) {
+TEST_P(PrunedBefore, KeptCoinSpentByPrunedTransaction) {
   const MadeTx money = tx({foreign(1)}, {{1, 100}, {2, 7}, {3, 50}});
   const MadeTx payment = tx({coin(money), coin(money, 2)}, {{99, 90}});
   mine({money, payment});
@@ -135,7 +135,7 @@ TEST_P(PrunedBefore, ACoinOfAKeptTransactionThatAPrunedOneSpentIsSpent) {
   expect_nothing_new();
 }
 
-TEST_P(PrunedBefore, TheChainTakesSuchACoinFromWhoeverHeldIt) {
+TEST_P(PrunedBefore, ChainTakesCoinFromHolder) {
   const MadeTx money = tx({foreign(1)}, {{1, 100}, {3, 50}});
   const MadeTx payment = tx({coin(money), coin(money, 1)}, {{99, 90}});
   mine({money});
@@ -144,7 +144,7 @@ TEST_P(PrunedBefore, TheChainTakesSuchACoinFromWhoeverHeldIt) {
   prune();
   watch(alice_, script(3));
   // Between the two blocks it looks unspent.
-  ok(feed().rescan_block(alice_, *chain_[0], [](const auto&) { return Result<bool>(true); }));
+  ok(consumer().rescan_block(alice_, *chain_[0], [](const auto&) { return Result<bool>(true); }));
   const MadeTx rival = tx({coin(money, 1)}, {{1, 40}}), child = tx({coin(rival)}, {{1, 30}});
   ok(record_pending(rival));
   ok(record_pending(child));
@@ -156,7 +156,7 @@ TEST_P(PrunedBefore, TheChainTakesSuchACoinFromWhoeverHeldIt) {
   expect_nothing_new();
 }
 
-TEST_P(PrunedBefore, SuchACoinIsSpentAndPrunedLikeAnyOther) {
+TEST_P(PrunedBefore, FoundCoinIsSpentAndPruned) {
   const MadeTx money = tx({foreign(1)}, {{1, 100}, {3, 50}});
   mine({money});
   mine({tx({coin(money)}, {{99, 90}})});
@@ -179,7 +179,7 @@ TEST_P(PrunedBefore, SuchACoinIsSpentAndPrunedLikeAnyOther) {
   expect_nothing_new();
 }
 
-TEST_P(PrunedBefore, AStubWithACoinOfItsOwnStays) {
+TEST_P(PrunedBefore, StubWithOwnCoinIsKept) {
   const MadeTx money = tx({foreign(1)}, {{1, 100}, {2, 50}});
   const MadeTx payment = tx({coin(money)}, {{99, 40}, {3, 30}});
   mine({money, payment});
@@ -198,7 +198,7 @@ TEST_P(PrunedBefore, AStubWithACoinOfItsOwnStays) {
 }
 
 // An older version believed a person who named a lower block, and pruned.
-TEST_P(PrunedBefore, U2_TheBlockInWhichItIsFoundAgainCannotBeUndone) {
+TEST_P(PrunedBefore, BlockOfFoundCoinCannotBeUndone) {  // U2
   const MadeTx money = tx({foreign(1)}, {{1, 100}, {3, 50}});
   mine_empty(5);
   mine({money, tx({coin(money)}, {{99, 90}})});
@@ -214,7 +214,7 @@ TEST_P(PrunedBefore, U2_TheBlockInWhichItIsFoundAgainCannotBeUndone) {
   EXPECT_EQ(everything(), before);
 }
 
-TEST_P(PrunedBefore, WhatAnOlderVersionPrunedIsFoundByItsNewAddresses) {
+TEST_P(PrunedBefore, UnlistedOutputsAreFoundByNewAddresses) {
   const MadeTx money = tx({foreign(1)}, {{1, 100}, {2, 20}, {3, 50}});
   mine({money});
   mine({tx({coin(money), coin(money, 1)}, {{99, 90}})});
@@ -231,7 +231,7 @@ TEST_P(PrunedBefore, WhatAnOlderVersionPrunedIsFoundByItsNewAddresses) {
 
 // The coin is known to be spent, although nothing is left of it but its place in the list.
 // Which of several is named does not depend on the engine.
-TEST_P(PrunedBefore, OfTwoStubsThatSpentItsCoinsTheEarlierIsNamed) {
+TEST_P(PrunedBefore, EarlierOfTwoStubsIsNamed) {
   const MadeTx money = tx({foreign(1)}, {{1, 100}, {2, 50}, {1, 25}});
   const MadeTx first = tx({coin(money, 1)}, {{99, 40}}), second = tx({coin(money)}, {{99, 90}});
   mine({money});
@@ -244,7 +244,7 @@ TEST_P(PrunedBefore, OfTwoStubsThatSpentItsCoinsTheEarlierIsNamed) {
       << refused.error().message;
 }
 
-TEST_P(PrunedBefore, ACoinThatIsGoneIsNotSpentAgain) {
+TEST_P(PrunedBefore, PrunedCoinCannotBeSpent) {
   const MadeTx money = confirmed(100);
   mine({tx({coin(money)}, {{99, 90}})});
   mine_empty(300);
@@ -257,7 +257,7 @@ TEST_P(PrunedBefore, ACoinThatIsGoneIsNotSpentAgain) {
   EXPECT_EQ(everything(), before);
 }
 
-TEST_P(PrunedBefore, U2_ARollbackBelowTheSpenderOfAPrunedCoinIsRefused) {
+TEST_P(PrunedBefore, RollbackBelowSpenderOfPrunedIsRefused) {  // U2
   const MadeTx money = confirmed(100);
   mine_empty(9);
   const MadeTx spend = tx({coin(money), foreign(5)}, {{1, 90}});
@@ -274,7 +274,7 @@ TEST_P(PrunedBefore, U2_ARollbackBelowTheSpenderOfAPrunedCoinIsRefused) {
   EXPECT_EQ(status(spend), "published@10");
 }
 
-TEST_P(PrunedBefore, ItsBlockIsNotToBeNamedOtherwise) {
+TEST_P(PrunedBefore, OtherBlockForPrunedIsRefused) {
   const MadeTx money = confirmed(100);
   mine({tx({coin(money)}, {{99, 90}})});
   mine_empty(300);

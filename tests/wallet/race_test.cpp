@@ -13,7 +13,7 @@
 #include "base/random.h"
 #include "base/stopwatch.h"
 #include "wallet/support/engines.h"
-#include "wallet/support/world.h"
+#include "wallet/support/tx_builder.h"
 
 namespace coffer::wallet::test {
 namespace {
@@ -200,7 +200,7 @@ void write_beside(WalletEngine& engine, WalletId wallet, RaceShared& shared) {
     const MadeTx tx = make_tx({foreign(100 + height)}, {{script(1), 5}});
     const auto block = make_block(engine.network(), prev, height, {tx}, height);
     prev = block->hash;
-    const auto done = engine.feed().on_block({Ordinal(height), block, false, 0});
+    const auto done = engine.consumer().on_block({Ordinal(height), block, false, 0});
     if (!done) return shared.error(done.error());
     ++shared.blocks;
     const auto gone = engine.store().clean_leases();

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "wallet/support/bulk.h"
-#include "wallet/support/story.h"
+#include "wallet/support/wallet_test.h"
 
 namespace coffer::wallet::test {
 namespace {
@@ -39,7 +39,7 @@ struct Lines {
   std::optional<bool> confirmed = {};
 };
 
-class Reads : public Story {
+class Reads : public WalletTest {
  protected:
   // Coins and transactions go by names in these stories.
   const MadeTx& named(const std::string& name, const MadeTx& made) {
@@ -133,12 +133,12 @@ class Reads : public Story {
 };
 COFFER_ON_BOTH_ENGINES(Reads);
 
-TEST_P(Reads, CoinsComeInTheOrderThatWasAskedFor_AcrossPages) {
+TEST_P(Reads, CoinOrderAcrossPages) {
   seven_coins();
   expect_coins({}, "abcdfg");
 }
 
-TEST_P(Reads, CoinsOfAnAccountOrAScript_InEveryOrder) {
+TEST_P(Reads, CoinsByAccountOrScript) {
   seven_coins();
   expect_coins({.account = "savings"}, "bf");
   expect_coins({.account = "default"}, "acdg");
@@ -147,7 +147,7 @@ TEST_P(Reads, CoinsOfAnAccountOrAScript_InEveryOrder) {
   expect_coins({.account = "default", .script = script(5)}, "");
 }
 
-TEST_P(Reads, CoinsBetweenAmounts_BothIncluded_InEveryOrder) {
+TEST_P(Reads, CoinsByAmountRange) {
   seven_coins();
   expect_coins({.min_amount = 100}, "abcdf");
   expect_coins({.min_amount = 101}, "acf");
@@ -158,7 +158,7 @@ TEST_P(Reads, CoinsBetweenAmounts_BothIncluded_InEveryOrder) {
   expect_coins({.min_amount = 301}, "");
 }
 
-TEST_P(Reads, CoinsBetweenConfirmations_BothIncluded_InEveryOrder) {
+TEST_P(Reads, CoinsByConfirmationRange) {
   seven_coins();
   const std::map<std::string, std::uint64_t> expected = {{"a", 8}, {"b", 8}, {"c", 7},
                                                          {"d", 7}, {"f", 2}, {"g", 0}};
@@ -175,7 +175,7 @@ TEST_P(Reads, CoinsBetweenConfirmations_BothIncluded_InEveryOrder) {
   expect_coins({.max_amount = 200, .min_confirmations = 7}, "bcd");
 }
 
-TEST_P(Reads, LeasedSpendableAndStates_InEveryOrder) {
+TEST_P(Reads, CoinsByLeaseAndState) {
   seven_coins();
   ok(store().lease(alice_, {{coin((*this)["c"]), coin((*this)["g"])}, lock_id(1), 1'000}));
   expect_coins({.leased = true}, "cg");
@@ -189,7 +189,7 @@ TEST_P(Reads, LeasedSpendableAndStates_InEveryOrder) {
   EXPECT_EQ(coins(Coins{.states = {CoinState::kSpent}}.query(CoinOrder::kOldest), 1), "e");
 }
 
-TEST_P(Reads, ACursorOfAnotherOrderIsRefused) {
+TEST_P(Reads, CursorOfOtherOrderIsRefused) {
   seven_coins();
   CoinQuery query;
   query.page.count = 2;
@@ -200,7 +200,7 @@ TEST_P(Reads, ACursorOfAnotherOrderIsRefused) {
   EXPECT_EQ(code(store().coins(alice_, query)), Code::kInvalidInput);
 }
 
-TEST_P(Reads, ACoinThatComesBetweenTwoPagesMovesNoOther) {
+TEST_P(Reads, NewCoinBetweenPagesShiftsNothing) {
   seven_coins();
   CoinQuery query;
   query.order = CoinOrder::kLargest;
@@ -221,7 +221,7 @@ TEST_P(Reads, ACoinThatComesBetweenTwoPagesMovesNoOther) {
 }
 
 // E11: a page looks at 10,000 coins and not many more, is short then, and goes on at its cursor.
-TEST_P(Reads, APageThatLookedAtEnoughIsShort_AndItsCursorGoesOn) {
+TEST_P(Reads, CoinPageIsShortAfterScanLimit) {
   const MadeTx low = named("low", incoming(1));
   mine({low});
   std::vector<BulkTx> many;
@@ -262,7 +262,7 @@ TEST_P(Reads, APageThatLookedAtEnoughIsShort_AndItsCursorGoesOn) {
   }
 }
 
-TEST_P(Reads, HistoryIsNewestFirst_UnconfirmedBeforeBlocks_AcrossPages) {
+TEST_P(Reads, HistoryIsNewestFirstAcrossPages) {
   mine({named("a", incoming()), named("b", incoming())});
   mine_empty(2);
   const MadeTx money = named("c", incoming());
@@ -287,7 +287,7 @@ TEST_P(Reads, HistoryIsNewestFirst_UnconfirmedBeforeBlocks_AcrossPages) {
 }
 
 // A person who says that something is in a block need not know where in it.
-TEST_P(Reads, HistoryKeepsApartWhatStandsAtOnePlaceOfABlock) {
+TEST_P(Reads, HistoryWithEqualBlockIndex) {
   mine({named("a", incoming())});
   RecordOptions somewhere;
   somewhere.block = BlockRef{0, chain_[0]->hash, 0, 7};
@@ -297,7 +297,7 @@ TEST_P(Reads, HistoryKeepsApartWhatStandsAtOnePlaceOfABlock) {
   for (const std::size_t size : {1u, 2u, 3u, 100u}) EXPECT_EQ(history({}, size), "f e d c b a");
 }
 
-TEST_P(Reads, AHistoryThatLookedAtEnoughIsShort_AndItsCursorGoesOn) {
+TEST_P(Reads, HistoryPageIsShortAfterScanLimit) {
   std::vector<BulkTx> many = {{named("failed", incoming()), TxStatus::kFailed}};
   for (int i = 0; i < 13'000; ++i) many.push_back({incoming(1, 99)});
   ok(BulkLoad(*engine_, alice_).run(many));
@@ -315,7 +315,7 @@ TEST_P(Reads, AHistoryThatLookedAtEnoughIsShort_AndItsCursorGoesOn) {
   EXPECT_TRUE(second->cursor.empty());
 }
 
-TEST_P(Reads, ConfirmationsAndTimesFollowTheChainAndTheClock) {
+TEST_P(Reads, ConfirmationsAndTimes) {
   const std::int64_t start = clock().unix_ms();
   mine_empty(2);
   const MadeTx money = named("money", incoming(100));
@@ -349,7 +349,7 @@ TEST_P(Reads, ConfirmationsAndTimesFollowTheChainAndTheClock) {
   EXPECT_EQ(entry("money").block_time_s, 1'600'000'000 + 600 * 3);
 }
 
-TEST_P(Reads, AmountsInAndOutAndTheFee) {
+TEST_P(Reads, AmountsAndFee) {
   const MadeTx one = named("one", incoming(100)), two = named("two", incoming(50, 2));
   mine({one, two});
   const MadeTx payment = named("payment", tx({coin(one), coin(two)}, {{99, 60}, {1, 70}}));

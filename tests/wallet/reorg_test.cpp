@@ -1,13 +1,13 @@
 // Blocks that come, go and come again (E1, E2, E3), the mempool beside them, and several wallets.
-#include "wallet/support/story.h"
+#include "wallet/support/wallet_test.h"
 
 namespace coffer::wallet::test {
 namespace {
 
-class Reorg : public Story {};
+class Reorg : public WalletTest {};
 COFFER_ON_BOTH_ENGINES(Reorg);
 
-TEST_P(Reorg, Of102Blocks_TakesASpentCoinbaseAndItsTwoDescendants_AndGivesThemBack) {
+TEST_P(Reorg, SpentCoinbaseOrphansDescendants) {
   const MadeTx money = confirmed(100);
   const MadeTx reward = coinbase(5'000);
   mine({reward});
@@ -34,19 +34,19 @@ TEST_P(Reorg, Of102Blocks_TakesASpentCoinbaseAndItsTwoDescendants_AndGivesThemBa
   EXPECT_EQ(balance().total, 5'000u);
 }
 
-TEST_P(Reorg, OfAllThereIs) {
+TEST_P(Reorg, WholeChain) {
   const MadeTx payment = confirmed(100);
   mine({coinbase()});
   const auto gone = roll_back(2);
   EXPECT_EQ(status(payment), "published");
   EXPECT_EQ(balance().tip_height, -1);
   EXPECT_EQ(number("SELECT count(*) FROM blocks"), 0);
-  EXPECT_TRUE(feed().position().at_origin);
+  EXPECT_TRUE(consumer().position().at_origin);
   bring_back(gone);
   EXPECT_EQ(balance().confirmed, 100u);
 }
 
-TEST_P(Reorg, ToABranchWhereSomebodyElseSpentIt) {
+TEST_P(Reorg, OtherBranchSpendsCoin) {
   mine();
   const MadeTx payment = tx({foreign(1)}, {{1, 100}});
   mine({payment});
@@ -62,7 +62,7 @@ TEST_P(Reorg, ToABranchWhereSomebodyElseSpentIt) {
   EXPECT_EQ(balance().confirmed, 100u);
 }
 
-TEST_P(Reorg, ToABranchWhereSomebodyElseSpentIt_AfterARestart) {
+TEST_P(Reorg, OtherBranchSpendsCoinAfterRestart) {
   mine();
   const MadeTx payment = tx({foreign(1)}, {{1, 100}});
   mine({payment});
@@ -73,7 +73,7 @@ TEST_P(Reorg, ToABranchWhereSomebodyElseSpentIt_AfterARestart) {
   EXPECT_EQ(status(payment), "failed: double_spent");
 }
 
-TEST_P(Reorg, LeavesPendingTransactionsAlone) {
+TEST_P(Reorg, PendingTransactionsAreUnchanged) {
   mine();
   const MadeTx money = confirmed();
   const MadeTx planned = tx({coin(money)}, {{1, 90}});
@@ -86,7 +86,7 @@ TEST_P(Reorg, LeavesPendingTransactionsAlone) {
 
 // ---- E3: replay ----
 
-TEST_P(Reorg, E3_TheSameBlockAgainChangesNothing) {
+TEST_P(Reorg, SameBlockAgainChangesNothing) {  // E3
   const MadeTx money = confirmed();
   mine({tx({coin(money)}, {{99, 50}, {2, 40}}), incoming(7)});
   const std::string before = everything();
@@ -99,19 +99,19 @@ TEST_P(Reorg, E3_TheSameBlockAgainChangesNothing) {
   EXPECT_EQ(everything(), before);
 }
 
-TEST_P(Reorg, E3_AnotherBlockAtTheSameHeightIsRefused) {
+TEST_P(Reorg, OtherBlockAtSameHeightIsRefused) {  // E3
   mine();
   const MadeTx payment = confirmed();
   const auto other = make_block(network(), chain_.front()->hash, 1, {incoming(3)}, 77'777);
   const std::string before = everything();
   EXPECT_EQ(code(try_deliver(other)), Code::kUnavailable);
   EXPECT_EQ(everything(), before);
-  EXPECT_EQ(feed().position(), position_after(2));
+  EXPECT_EQ(consumer().position(), position_after(2));
   mine();  // the right one goes on
   EXPECT_EQ(balance().tip_height, 2);
 }
 
-TEST_P(Reorg, E3_TheSameTransactionAgainChangesNothing) {
+TEST_P(Reorg, SameTransactionAgainChangesNothing) {  // E3
   const MadeTx money = confirmed();
   const MadeTx seen = tx({coin(money)}, {{1, 90}});
   see(seen);
@@ -129,7 +129,7 @@ TEST_P(Reorg, E3_TheSameTransactionAgainChangesNothing) {
   EXPECT_EQ(everything(), before);
 }
 
-TEST_P(Reorg, E3_APersonsConfirmationIsTheSameAsTheBlocks) {
+TEST_P(Reorg, UserConfirmationEqualsBlock) {  // E3
   const MadeTx money = confirmed();
   const std::string before = everything();
   RecordOptions options;
@@ -145,7 +145,7 @@ TEST_P(Reorg, E3_APersonsConfirmationIsTheSameAsTheBlocks) {
   EXPECT_EQ(code(record(money, options)), Code::kConflict);
 }
 
-TEST_P(Reorg, E1_TheChainIsRightAboutABlockThatAPersonNamed) {
+TEST_P(Reorg, ChainOverridesUserNamedBlock) {  // E1
   // Before anything was followed, nothing contradicts them.
   const MadeTx payment = incoming(), reward = coinbase();
   Hash256 invented{};
@@ -166,21 +166,21 @@ TEST_P(Reorg, E1_TheChainIsRightAboutABlockThatAPersonNamed) {
   EXPECT_EQ(status(payment), "published@6");
 }
 
-TEST_P(Reorg, E2_BlocksThatAreHeldBackComeInOneCommit) {
+TEST_P(Reorg, HeldBlocksCommitTogether) {  // E2
   const auto first = append_block({incoming(1)}), second = append_block({incoming(2)});
   deliver(first, 2);
   EXPECT_EQ(balance().total, 0u);
-  EXPECT_EQ(feed().position(), position_after(1));  // the bus goes on from there
+  EXPECT_EQ(consumer().position(), position_after(1));  // the bus goes on from there
   deliver(second, 1);
-  ok(feed().flush());
+  ok(consumer().flush());
   EXPECT_EQ(balance().total, 3u);
-  EXPECT_EQ(feed().position(), position_after(2));
+  EXPECT_EQ(consumer().position(), position_after(2));
 }
 
-TEST_P(Reorg, E2_ACommitDoesNotSpanTheLineOfTheWindow) {
+TEST_P(Reorg, CommitEndsAtWindow) {  // E2
   const auto give = [&](std::uint64_t amount, bool below_window, std::uint64_t behind) {
     const auto block = append_block({incoming(amount)});
-    ok(feed().on_block({Ordinal(block->number.value), block, below_window, behind}));
+    ok(consumer().on_block({Ordinal(block->number.value), block, below_window, behind}));
   };
   give(1, true, 4);
   give(2, true, 3);
@@ -193,18 +193,18 @@ TEST_P(Reorg, E2_ACommitDoesNotSpanTheLineOfTheWindow) {
   EXPECT_EQ(balance().total, 15u);
 }
 
-TEST_P(Reorg, E2_WhatWasHeldBackAndLostComesAgain) {
+TEST_P(Reorg, LostHeldBlocksAreReplayed) {  // E2
   mine();
   deliver(append_block({incoming(5)}), 1);
   engine_->open();  // a crash
-  EXPECT_EQ(feed().position(), position_after(1));
+  EXPECT_EQ(consumer().position(), position_after(1));
   deliver(chain_.back());
   EXPECT_EQ(balance().total, 5u);
 }
 
 // ---- the mempool ----
 
-TEST_P(Reorg, W13_TxDroppedOnlyClearsInMempool) {
+TEST_P(Reorg, TxDroppedOnlyClearsInMempool) {  // W13
   const MadeTx payment = incoming();
   see(payment);
   drop(payment);
@@ -216,7 +216,7 @@ TEST_P(Reorg, W13_TxDroppedOnlyClearsInMempool) {
   drop(incoming());  // one that nobody knows
 }
 
-TEST_P(Reorg, W3_ARestartForgetsTheMempoolUntilTheNodeTellsItAgain) {
+TEST_P(Reorg, RestartForgetsMempool) {  // W3
   const MadeTx payment = incoming();
   see(payment);
   engine_->open();
@@ -226,7 +226,7 @@ TEST_P(Reorg, W3_ARestartForgetsTheMempoolUntilTheNodeTellsItAgain) {
   EXPECT_TRUE(in_mempool(payment));
 }
 
-TEST_P(Reorg, ATransactionThatContradictsTheChainIsPassedOver) {
+TEST_P(Reorg, ContradictingTransactionIsSkipped) {
   const MadeTx money = confirmed();
   mine({tx({coin(money)}, {{99, 90}})});
   const MadeTx late = tx({coin(money)}, {{1, 90}});
@@ -237,7 +237,7 @@ TEST_P(Reorg, ATransactionThatContradictsTheChainIsPassedOver) {
 
 // ---- several wallets ----
 
-TEST_P(Reorg, TwoWalletsOnBothSidesOfOnePayment) {
+TEST_P(Reorg, PaymentBetweenTwoWallets) {
   const WalletId bob = make_wallet("bob", {10});
   const MadeTx money = confirmed(100);
   const MadeTx payment = tx({coin(money)}, {{10, 60}, {1, 30}});
@@ -259,7 +259,7 @@ TEST_P(Reorg, TwoWalletsOnBothSidesOfOnePayment) {
   EXPECT_EQ(balance(bob).confirmed, 60u);
 }
 
-TEST_P(Reorg, OneScriptInTwoWallets) {
+TEST_P(Reorg, ScriptInTwoWallets) {
   const WalletId bob = make_wallet("bob", {1});
   const MadeTx money = confirmed(100);
   EXPECT_EQ(balance().confirmed, 100u);
@@ -270,7 +270,7 @@ TEST_P(Reorg, OneScriptInTwoWallets) {
   EXPECT_EQ(state(coin(money), bob), "confirmed");
 }
 
-TEST_P(Reorg, WhatOneWalletCannotTakeDoesNotKeepItFromTheOther) {
+TEST_P(Reorg, RefusalOfOneWalletDoesNotAffectOther) {
   const WalletId bob = make_wallet("bob", {10});
   const MadeTx money = confirmed(100);
   mine({tx({coin(money)}, {{99, 90}})});

@@ -1,17 +1,17 @@
 // Transactions against each other (W2, W3, E1): who wins, who loses, and what becomes of the coins.
 #include "wallet/support/bulk.h"
-#include "wallet/support/story.h"
+#include "wallet/support/wallet_test.h"
 
 namespace coffer::wallet::test {
 namespace {
 
-class Replacement : public Story {
+class Replacement : public WalletTest {
  protected:
   void load(const std::vector<BulkTx>& txs) { ok(BulkLoad(*engine_, alice_).run(txs)); }
 };
 COFFER_ON_BOTH_ENGINES(Replacement);
 
-TEST_P(Replacement, ThatDropsAnInput_FreesIt) {
+TEST_P(Replacement, DroppedInputIsFreed) {
   const MadeTx one = confirmed(100), two = confirmed(200);
   const MadeTx first = tx({coin(one), coin(two)}, {{99, 250}});
   see(first);
@@ -24,7 +24,7 @@ TEST_P(Replacement, ThatDropsAnInput_FreesIt) {
   EXPECT_EQ(balance().spendable, 200u);
 }
 
-TEST_P(Replacement, OfAReplacement) {
+TEST_P(Replacement, ReplacementCanBeReplaced) {
   const MadeTx money = confirmed();
   const MadeTx a = tx({coin(money)}), b = tx({coin(money)}), c = tx({coin(money)});
   see(a), see(b), see(c);
@@ -36,7 +36,7 @@ TEST_P(Replacement, OfAReplacement) {
   EXPECT_EQ(balance().unconfirmed, 100u);
 }
 
-TEST_P(Replacement, W3_DescendantsFailWithoutAnEdge) {
+TEST_P(Replacement, DescendantsFailWithoutEdge) {  // W3
   const MadeTx money = confirmed();
   const MadeTx first = tx({coin(money)}, {{1, 90}}), child = tx({coin(first)}, {{1, 80}});
   see(first), see(child);
@@ -49,7 +49,7 @@ TEST_P(Replacement, W3_DescendantsFailWithoutAnEdge) {
   EXPECT_EQ(store().transaction(alice_, second.id)->entry.replaces, std::vector<Hash256>{first.id});
 }
 
-TEST_P(Replacement, E1_ReplacedThatIsMinedAfterAll_TakesItsInputsBack) {
+TEST_P(Replacement, MinedReplacedTransactionRegainsInputs) {  // E1
   const MadeTx one = confirmed(100), two = confirmed(200);
   const MadeTx first = tx({coin(one), coin(two)}, {{1, 290}});
   const MadeTx second = tx({coin(one)}, {{1, 90}});
@@ -67,7 +67,7 @@ TEST_P(Replacement, E1_ReplacedThatIsMinedAfterAll_TakesItsInputsBack) {
   EXPECT_EQ(balance().total, 290u);
 }
 
-TEST_P(Replacement, E1_FailedAndUnknownThatAreMined_AreValid) {
+TEST_P(Replacement, MinedFailedTransactionBecomesValid) {  // E1
   const MadeTx money = confirmed();
   const MadeTx planned = tx({coin(money)}, {{1, 90}});
   ok(record_pending(planned));
@@ -77,7 +77,7 @@ TEST_P(Replacement, E1_FailedAndUnknownThatAreMined_AreValid) {
   EXPECT_EQ(state(coin(money)), "spent");
 }
 
-TEST_P(Replacement, W2_ConflictOnAForeignInputOnly) {
+TEST_P(Replacement, ForeignInputConflictIsDetected) {  // W2
   const MadeTx payment = tx({foreign(1)}, {{1, 500}});
   see(payment);
   EXPECT_EQ(balance().unconfirmed, 500u);
@@ -88,7 +88,7 @@ TEST_P(Replacement, W2_ConflictOnAForeignInputOnly) {
   EXPECT_EQ(balance().total, 0u);
 }
 
-TEST_P(Replacement, W2_ConflictOnAForeignInputOnly_InABlock) {
+TEST_P(Replacement, ForeignInputConflictInBlockIsDetected) {  // W2
   const MadeTx payment = tx({foreign(1)}, {{1, 500}});
   const MadeTx onward = tx({coin(payment)}, {{1, 450}});
   see(payment), see(onward);
@@ -98,7 +98,7 @@ TEST_P(Replacement, W2_ConflictOnAForeignInputOnly_InABlock) {
   EXPECT_EQ(balance().total, 0u);
 }
 
-TEST_P(Replacement, W2_ConflictOnAForeignInputIsFoundAfterARestart) {
+TEST_P(Replacement, ForeignInputConflictIsDetectedAfterRestart) {  // W2
   const MadeTx payment = tx({foreign(1)}, {{1, 500}});
   see(payment);
   engine_->open();
@@ -106,7 +106,7 @@ TEST_P(Replacement, W2_ConflictOnAForeignInputIsFoundAfterARestart) {
   EXPECT_EQ(status(payment), "failed: double_spent");
 }
 
-TEST_P(Replacement, W2_ChildBeforeItsParent_IsLinked) {
+TEST_P(Replacement, ChildSeenBeforeParentIsLinked) {  // W2
   const MadeTx parent = incoming(100);
   const MadeTx child = tx({coin(parent)}, {{1, 90}});
   see(child);
@@ -118,7 +118,7 @@ TEST_P(Replacement, W2_ChildBeforeItsParent_IsLinked) {
   EXPECT_EQ(store().transaction(alice_, child.id)->entry.fee, 10u);
 }
 
-TEST_P(Replacement, W2_LateParentInABlock_IsLinked) {
+TEST_P(Replacement, LateParentInBlockIsLinked) {  // W2
   const MadeTx parent = incoming(100);
   const MadeTx child = tx({coin(parent)}, {{99, 40}, {1, 50}});
   ok(record_pending(child));
@@ -127,7 +127,7 @@ TEST_P(Replacement, W2_LateParentInABlock_IsLinked) {
   EXPECT_EQ(balance().locked, 100u);
 }
 
-TEST_P(Replacement, W3_OldTransactionSeenAgain_ChangesNothingWhileItsInputIsHeld) {
+TEST_P(Replacement, ReplacedTransactionSeenAgainStaysWhileInputHeld) {  // W3
   const MadeTx money = confirmed();
   const MadeTx first = tx({coin(money)}), second = tx({coin(money)});
   see(first), see(second);
@@ -137,7 +137,7 @@ TEST_P(Replacement, W3_OldTransactionSeenAgain_ChangesNothingWhileItsInputIsHeld
   EXPECT_EQ(status(second), "published");
 }
 
-TEST_P(Replacement, W3_OldTransactionSeenAgain_RevivesWhenItsInputIsFree) {
+TEST_P(Replacement, ReplacedTransactionSeenAgainRevivesWhenInputFree) {  // W3
   const MadeTx money = confirmed(), other = confirmed();
   const MadeTx first = tx({coin(money)}, {{1, 90}});
   const MadeTx second = tx({coin(money), coin(other)}, {{99, 150}});
@@ -150,7 +150,7 @@ TEST_P(Replacement, W3_OldTransactionSeenAgain_RevivesWhenItsInputIsFree) {
   EXPECT_EQ(spender(coin(money)), first.id);
 }
 
-TEST_P(Replacement, W3_DescendantsReviveOnlyWhenSeenAgain) {
+TEST_P(Replacement, DescendantsReviveOnlyWhenSeen) {  // W3
   const MadeTx money = confirmed();
   const MadeTx parent = tx({coin(money)}, {{1, 90}});
   const MadeTx child = tx({coin(parent)}, {{1, 80}});
@@ -165,7 +165,7 @@ TEST_P(Replacement, W3_DescendantsReviveOnlyWhenSeenAgain) {
   EXPECT_EQ(balance().total, 80u);
 }
 
-TEST_P(Replacement, W3_PendingOnAHeldCoinIsAConflict) {
+TEST_P(Replacement, PendingOnHeldCoinIsConflict) {  // W3
   const MadeTx money = confirmed();
   see(tx({coin(money)}));
   const std::string before = everything();
@@ -173,7 +173,7 @@ TEST_P(Replacement, W3_PendingOnAHeldCoinIsAConflict) {
   EXPECT_EQ(everything(), before);
 }
 
-TEST_P(Replacement, W3_PendingBump_TakesEffectWhenPublished) {
+TEST_P(Replacement, PendingBumpTakesEffectWhenPublished) {  // W3
   const MadeTx money = confirmed();
   const MadeTx first = tx({coin(money)}, {{99, 50}, {1, 45}});
   see(first);
@@ -190,7 +190,7 @@ TEST_P(Replacement, W3_PendingBump_TakesEffectWhenPublished) {
   EXPECT_EQ(balance().unconfirmed, 40u);
 }
 
-TEST_P(Replacement, W3_PendingBump_ThatIsCancelledChangesNothing) {
+TEST_P(Replacement, CancelledBumpChangesNothing) {  // W3
   const MadeTx money = confirmed();
   const MadeTx first = tx({coin(money)});
   see(first);
@@ -201,7 +201,7 @@ TEST_P(Replacement, W3_PendingBump_ThatIsCancelledChangesNothing) {
   EXPECT_EQ(spender(coin(money)), first.id);
 }
 
-TEST_P(Replacement, W3_PendingBump_FailsWhenWhatItReplacesIsMined) {
+TEST_P(Replacement, BumpFailsWhenOriginalIsMined) {  // W3
   const MadeTx money = confirmed();
   const MadeTx first = tx({coin(money)}), bump = tx({coin(money)});
   see(first);
@@ -211,7 +211,7 @@ TEST_P(Replacement, W3_PendingBump_FailsWhenWhatItReplacesIsMined) {
   EXPECT_EQ(code(record_pending(tx({coin(money)}), {.bump = true})), Code::kConflict);
 }
 
-TEST_P(Replacement, W3_NothingReplacesWhatItSpendsFrom) {
+TEST_P(Replacement, ReplacingOwnParentIsRefused) {  // W3
   const MadeTx money = confirmed();
   const MadeTx parent = tx({coin(money)});
   see(parent);
@@ -220,7 +220,7 @@ TEST_P(Replacement, W3_NothingReplacesWhatItSpendsFrom) {
   EXPECT_EQ(everything(), before);
 }
 
-TEST_P(Replacement, AChainOf2100UnconfirmedDescendantsIsInvalidated) {
+TEST_P(Replacement, ChainOf2100DescendantsIsInvalidated) {
   const MadeTx money = confirmed();
   std::vector<BulkTx> chain = {{tx({coin(money)}, {{1, 50}})}};
   for (int i = 0; i < 2'100; ++i) chain.push_back({tx({coin(chain.back().tx)}, {{1, 50}})});
@@ -235,7 +235,7 @@ TEST_P(Replacement, AChainOf2100UnconfirmedDescendantsIsInvalidated) {
   EXPECT_EQ(balance().total, 60u);
 }
 
-TEST_P(Replacement, TwoThousandOneHundredConflictsOnOneCoin) {
+TEST_P(Replacement, CoinWith2100Conflicts) {
   const MadeTx money = confirmed();
   // As a stubborn payer raises the fee: the last one holds the coin.
   std::vector<BulkTx> rivals;
@@ -254,7 +254,7 @@ TEST_P(Replacement, TwoThousandOneHundredConflictsOnOneCoin) {
   EXPECT_EQ(balance().total, 50u);
 }
 
-TEST_P(Replacement, TwoThousandOneHundredPlansForOneCoin) {
+TEST_P(Replacement, CoinWith2100PendingSpenders) {
   const MadeTx money = confirmed();
   std::vector<BulkTx> plans;
   for (int i = 0; i < 2'100; ++i)

@@ -1,19 +1,19 @@
 // What is left of a rescan while the chain goes on and people ask for more; and old blocks against
 // what somebody said of them.
-#include "wallet/support/story.h"
+#include "wallet/support/wallet_test.h"
 
 namespace coffer::wallet::test {
 namespace {
 
-class Rescans : public Story {
+class Rescans : public WalletTest {
  protected:
   Result<std::uint64_t> look_at(WalletId wallet, std::uint64_t height, bool on_chain = true) {
-    return feed().rescan_block(wallet, *chain_[height],
-                               [=](const auto&) { return Result<bool>(on_chain); });
+    return consumer().rescan_block(wallet, *chain_[height],
+                                   [=](const auto&) { return Result<bool>(on_chain); });
   }
 };
 
-TEST_P(Rescans, GoOnUntilTheyHaveMetTheFollower) {
+TEST_P(Rescans, ContinuesToCurrentPosition) {
   mine_empty(6);
   const auto asked = store().request_rescan(alice_, 0);
   ASSERT_TRUE(asked) << asked.error().message;
@@ -30,7 +30,7 @@ TEST_P(Rescans, GoOnUntilTheyHaveMetTheFollower) {
   EXPECT_TRUE(store().requested_rescans()->empty());
 }
 
-TEST_P(Rescans, WhoAsksForMoreIsNotForgotten) {
+TEST_P(Rescans, WiderRequestDuringRescanIsKept) {
   mine_empty(6);
   const auto first = store().request_rescan(alice_, 3);
   ASSERT_TRUE(first);
@@ -43,7 +43,7 @@ TEST_P(Rescans, WhoAsksForMoreIsNotForgotten) {
 }
 
 // The blocks that were looked at already were looked at without what was imported since.
-TEST_P(Rescans, WhoAsksForTheSameAgainIsNotForgottenEither) {
+TEST_P(Rescans, SameRequestDuringRescanIsKept) {
   mine_empty(6);
   const auto first = store().request_rescan(alice_, 0);
   ASSERT_TRUE(first);
@@ -57,7 +57,7 @@ TEST_P(Rescans, WhoAsksForTheSameAgainIsNotForgottenEither) {
 }
 
 // Coin C is found by a rescan after the block that spends it was passed: the rescan comes there.
-TEST_P(Rescans, ASpendThatTheFollowerPassedIsFound) {
+TEST_P(Rescans, PassedSpendIsFound) {
   const WalletId bob = make_wallet("bob", {});
   const MadeTx payment = incoming(100, 7);
   mine({payment});
@@ -75,7 +75,7 @@ TEST_P(Rescans, ASpendThatTheFollowerPassedIsFound) {
   EXPECT_EQ(state({payment.id, 0}, bob), "spent");
 }
 
-TEST_P(Rescans, TheChainIsRightAboutAnOldBlock) {
+TEST_P(Rescans, ChainOverridesUserNamedBlock) {
   const WalletId bob = make_wallet("bob", {});
   const MadeTx early = incoming(5), payment = incoming(100, 7), late = incoming(9);
   mine({early});
@@ -95,7 +95,7 @@ TEST_P(Rescans, TheChainIsRightAboutAnOldBlock) {
   EXPECT_EQ(status(late), "published@2");
 }
 
-TEST_P(Rescans, ABlockThatLeftTheChainIsNotLookedAt) {
+TEST_P(Rescans, StaleBlockIsRefused) {
   const WalletId bob = make_wallet("bob", {});
   const MadeTx payment = incoming(100, 7);
   mine({payment});

@@ -1,11 +1,11 @@
 // What the tables allow a person with a prompt to do (W4, W5, W10, W11), and what every foreign key
 // needs (W9).
-#include "wallet/support/story.h"
+#include "wallet/support/wallet_test.h"
 
 namespace coffer::wallet::test {
 namespace {
 
-class Schema : public Story {
+class Schema : public WalletTest {
  protected:
   // Coins of the summary and coins as they are, minus each other.
   std::int64_t differences() {
@@ -36,7 +36,7 @@ class Schema : public Story {
 };
 COFFER_ON_BOTH_ENGINES(Schema);
 
-TEST_P(Schema, W4_DeletingBlocksByHand_OrphansCoinbasesAndUnconfirmsTheRest) {
+TEST_P(Schema, DeletedBlockOrphansCoinbases) {  // W4
   const MadeTx reward = coinbase(5'000), payment = incoming(100);
   mine({reward, payment});
   const MadeTx spent = tx({coin(payment)}, {{1, 90}});
@@ -54,7 +54,7 @@ TEST_P(Schema, W4_DeletingBlocksByHand_OrphansCoinbasesAndUnconfirmsTheRest) {
 }
 
 // An age counts from the reorganisation, whenever the block was mined.
-TEST_P(Schema, W4_ADisconnectedCoinbaseIsOrphanedNow) {
+TEST_P(Schema, OrphanedCoinbaseGetsCurrentTime) {  // W4
   const MadeTx reward = coinbase(5'000), payment = incoming(100);
   mine({reward, payment});
   ok(sql("UPDATE transactions SET in_mempool = $1", {true}));
@@ -72,7 +72,7 @@ TEST_P(Schema, W4_ADisconnectedCoinbaseIsOrphanedNow) {
   EXPECT_FALSE(in_mempool(payment)) << "the node has not said so yet";
 }
 
-TEST_P(Schema, W4_ForbiddenCombinationsAreRefused) {
+TEST_P(Schema, ForbiddenCombinationsAreRefused) {  // W4
   const MadeTx reward = coinbase(), payment = incoming();
   mine({reward, payment});
   const MadeTx loose = incoming();
@@ -114,7 +114,7 @@ TEST_P(Schema, W4_ForbiddenCombinationsAreRefused) {
 }
 
 // 000 §3.5: unspent, of transactions that are alive.
-TEST_P(Schema, SpendableUtxosAreThoseThatNobodySpends) {
+TEST_P(Schema, SpendableUtxosAreUnspent) {
   const MadeTx mined = confirmed(10), spent = confirmed(20), held = confirmed(40);
   mine({coinbase(80), incoming(5)});
   const MadeTx loose = incoming(160), lost = incoming(320);
@@ -137,7 +137,7 @@ TEST_P(Schema, SpendableUtxosAreThoseThatNobodySpends) {
   EXPECT_EQ(balance().spendable, 5u);
 }
 
-TEST_P(Schema, W5_DeletingASpenderNeverBringsASpentCoinBack) {
+TEST_P(Schema, SpenderCannotBeDeleted) {  // W5
   const MadeTx money = confirmed(), other = confirmed();
   const MadeTx mined = tx({coin(money)}, {{99, 90}}), loose = tx({coin(other)}, {{99, 90}});
   mine({mined});
@@ -152,7 +152,7 @@ TEST_P(Schema, W5_DeletingASpenderNeverBringsASpentCoinBack) {
   EXPECT_EQ(number("SELECT count(*) FROM tx_replacements"), 0);  // its edge went with it
 }
 
-TEST_P(Schema, W5_NothingThatSomethingHangsOnCanBeDeleted) {
+TEST_P(Schema, ReferencedRowsCannotBeDeleted) {  // W5
   const MadeTx money = confirmed();
   const Code held = Code::kConflict;
   refuses("DELETE FROM transactions", held);
@@ -162,7 +162,7 @@ TEST_P(Schema, W5_NothingThatSomethingHangsOnCanBeDeleted) {
   refuses("UPDATE utxos SET spent_by_tx_id = 999999999, spent_input_index = 0", held);
 }
 
-TEST_P(Schema, W10_NothingRefersToAnotherWallet) {
+TEST_P(Schema, ReferencesStayInWallet) {  // W10
   const WalletId bob = make_wallet("bob", {10});
   mine({incoming(100, 1), incoming(50, 10)});
   const auto bobs = [&](std::string_view what) {
@@ -186,7 +186,7 @@ TEST_P(Schema, W10_NothingRefersToAnotherWallet) {
       held, {alice_, bobs("transactions"), foreign(1).tx});
 }
 
-TEST_P(Schema, W11_TheSummaryFollowsWhateverAPersonDoesToCoins) {
+TEST_P(Schema, SummaryFollowsManualChanges) {  // W11
   is_damaged();
   ImportOptions savings;
   savings.account = "savings";
@@ -223,7 +223,20 @@ TEST_P(Schema, W11_TheSummaryFollowsWhateverAPersonDoesToCoins) {
             0);
 }
 
-TEST_P(Schema, W8_ALockIdHas32Bytes) {
+TEST(WalletMigrations, SameVersionsInBothDialects) {
+  std::vector<std::pair<int, std::string_view>> sqlite, postgres;
+  for (const sql::Migration& migration : embedded_migrations()) {
+    EXPECT_EQ(migration.module, "wallet");
+    EXPECT_EQ(migration.checksum.size(), 64u);
+    EXPECT_FALSE(migration.text.empty());
+    (migration.dialect == sql::Dialect::kSqlite ? sqlite : postgres)
+        .emplace_back(migration.version, migration.name);
+  }
+  EXPECT_EQ(sqlite, postgres);
+  EXPECT_FALSE(sqlite.empty());
+}
+
+TEST_P(Schema, LockIdHas32Bytes) {  // W8
   const MadeTx money = confirmed();
   const std::int64_t id = number("SELECT max(id) FROM utxos");
   for (const std::size_t size : {0u, 31u, 33u})
@@ -233,7 +246,7 @@ TEST_P(Schema, W8_ALockIdHas32Bytes) {
         Code::kInvalidInput, {alice_, id, Bytes(size, 7)});
 }
 
-TEST_P(Schema, W9_EveryForeignKeyHasAnIndexThatLeadsWithItsColumns) {
+TEST_P(Schema, EveryForeignKeyHasIndex) {  // W9
   auto connection = engine_->database().acquire();
   ok(connection);
   // Child table and columns of every foreign key, and columns of every index, as sorted lists. A

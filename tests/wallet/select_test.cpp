@@ -2,12 +2,12 @@
 #include <future>
 #include <thread>
 
-#include "wallet/support/story.h"
+#include "wallet/support/wallet_test.h"
 
 namespace coffer::wallet::test {
 namespace {
 
-class Select : public Story {
+class Select : public WalletTest {
  protected:
   LeaseSelection wanted(std::uint64_t amount, std::uint8_t who = 1) {
     return {.amount = amount, .lock_id = lock_id(who), .duration_ms = 1'000};
@@ -24,7 +24,7 @@ class Select : public Story {
 };
 COFFER_ON_BOTH_ENGINES(Select);
 
-TEST_P(Select, TakesTheFirstOfTheOrderUntilItIsEnough) {
+TEST_P(Select, TakesCoinsInOrderUntilEnough) {
   for (const std::uint64_t amount : {40, 10, 30, 20}) (void)confirmed(amount);
   const auto largest = store().select_and_lease(alice_, wanted(60));
   EXPECT_EQ(amounts(largest), (Amounts{30, 40}));
@@ -37,7 +37,7 @@ TEST_P(Select, TakesTheFirstOfTheOrderUntilItIsEnough) {
   EXPECT_EQ(amounts(store().select_and_lease(alice_, smallest)), (Amounts{10}));
 }
 
-TEST_P(Select, TheSameRequestAgainGetsTheSameCoins) {  // E3
+TEST_P(Select, RepeatedRequestGetsSameCoins) {  // E3
   for (int i = 0; i < 3; ++i) (void)confirmed(100);
   const auto first = store().select_and_lease(alice_, wanted(150));
   clock().advance_ms(500);
@@ -49,7 +49,7 @@ TEST_P(Select, TheSameRequestAgainGetsTheSameCoins) {  // E3
   EXPECT_EQ(amounts(store().select_and_lease(alice_, wanted(250))).size(), 3u);  // one more
 }
 
-TEST_P(Select, WhatIsMissingIsSaidAndNothingIsTaken) {  // E6
+TEST_P(Select, InsufficientFundsLeasesNothing) {  // E6
   (void)confirmed(100);
   const MadeTx held = confirmed(50);
   see(incoming(1'000));
@@ -84,7 +84,7 @@ TEST_P(Select, ContentionIsNotInsufficientFunds) {  // E6
   EXPECT_EQ(amounts(store().select_and_lease(alice_, wanted(60))), (Amounts{100}));
 }
 
-TEST_P(Select, UnconfirmedOnesByOptInOnly) {  // W1
+TEST_P(Select, UnconfirmedNeedsOptIn) {  // W1
   const MadeTx money = confirmed(100);
   ok(record_pending(tx({coin(money)}, {{1, 90}})));
   see(incoming(7));
@@ -94,7 +94,7 @@ TEST_P(Select, UnconfirmedOnesByOptInOnly) {  // W1
   EXPECT_EQ(amounts(store().select_and_lease(alice_, chained)), (Amounts{7, 90}));
 }
 
-TEST_P(Select, WhatIsLeasedAlreadyCountsIfItMayBeSpent) {  // W1
+TEST_P(Select, OwnLeaseCountsIfSpendable) {  // W1
   (void)confirmed(30);
   const MadeTx loose = incoming(100);
   see(loose);
@@ -103,7 +103,7 @@ TEST_P(Select, WhatIsLeasedAlreadyCountsIfItMayBeSpent) {  // W1
   EXPECT_EQ(amounts(store().select_and_lease(alice_, wanted(30))), (Amounts{30}));
 }
 
-TEST_P(Select, OfOneAccount) {
+TEST_P(Select, ByAccount) {
   ImportOptions savings;
   savings.account = "savings";
   ok(store().import_script(alice_, script(5), savings));
@@ -126,8 +126,8 @@ TEST_P(Select, BadInput) {
 }
 
 // Two who select do not choose the same coins: the second waits for the wallet.
-TEST_P(Select, W8_WhoSelectsWaitsForItsTurn) {
-  if (is_sqlite()) return;  // one writer at a time
+TEST_P(Select, ConcurrentSelectWaits) {  // W8
+  if (is_sqlite()) return;               // one writer at a time
   (void)confirmed(100);
   std::future<Result<SelectedCoins>> selected;
   ok(engine_->database().run_transaction([&](sql::Transaction& at) -> Result<> {
@@ -142,9 +142,9 @@ TEST_P(Select, W8_WhoSelectsWaitsForItsTurn) {
 
 // Somebody spends the coin and has not committed yet: whoever wants to lease it waits, and then
 // sees that it is spent.
-TEST_P(Select, W8_ACoinThatIsSpentMeanwhileIsNotLeased) {
-  if (is_sqlite()) return;  // one writer at a time
-  is_damaged();             // the spender names no coin
+TEST_P(Select, CoinSpentMeanwhileIsNotLeased) {  // W8
+  if (is_sqlite()) return;                       // one writer at a time
+  is_damaged();                                  // the spender names no coin
   const MadeTx money = confirmed(100);
   see(incoming(1));
   for (const bool by_name : {true, false}) {
@@ -172,7 +172,7 @@ TEST_P(Select, W8_ACoinThatIsSpentMeanwhileIsNotLeased) {
 
 // Beside those who lease by name: nobody gets a coin that another has, and whoever asks for no more
 // than there is gets it.
-TEST_P(Select, W8_ManyAtOnce) {
+TEST_P(Select, ManyConcurrentSelects) {  // W8
   constexpr int kSelectThreads = 8;
   std::vector<MadeTx> coins;
   for (int i = 0; i < 3 * kSelectThreads; ++i) coins.push_back(incoming(100));

@@ -2,7 +2,7 @@
 // move on when it is used.
 #include <set>
 
-#include "wallet/support/addresses_story.h"
+#include "wallet/support/addresses_test_base.h"
 
 namespace coffer::wallet::test {
 namespace {
@@ -22,7 +22,7 @@ class SharedScripts : public Addresses {
 };
 COFFER_ON_BOTH_ENGINES(SharedScripts);
 
-TEST_P(SharedScripts, TwoSpellingsGiveOutTheSameAddressesOneAfterTheOther) {
+TEST_P(SharedScripts, EquivalentDescriptorsShareNextIndex) {
   import(kReceive), import(kSpelled);
   ASSERT_EQ(store().descriptors(carol_)->size(), 2u);
   for (std::uint32_t index = 0; index < 3; ++index)
@@ -35,7 +35,7 @@ TEST_P(SharedScripts, TwoSpellingsGiveOutTheSameAddressesOneAfterTheOther) {
   }
 }
 
-TEST_P(SharedScripts, WhatAnotherProgramGaveOutIsNotGivenOutAgain) {
+TEST_P(SharedScripts, UsedAddressIsNotGivenOut) {
   ImportOptions elsewhere;
   elsewhere.next_index = 50;
   ok(store().import_descriptor(carol_, kReceive, elsewhere));
@@ -43,7 +43,7 @@ TEST_P(SharedScripts, WhatAnotherProgramGaveOutIsNotGivenOutAgain) {
   EXPECT_EQ(next_address().script, at(kReceive, 50));
 }
 
-TEST_P(SharedScripts, APaymentMovesTheGapOfAll) {
+TEST_P(SharedScripts, PaymentExtendsGapOfAll) {
   import(kReceive), import(kCombo);
   mine({pay({at(kReceive, 19)})});
   for (const std::size_t nth : {0u, 1u}) EXPECT_EQ(info(nth).derived_to, 40u);
@@ -53,7 +53,7 @@ TEST_P(SharedScripts, APaymentMovesTheGapOfAll) {
   EXPECT_EQ(info(1).derived_to, 46u);
 }
 
-TEST_P(SharedScripts, APaymentMovesTheGapOfAllWithinABlockAndByHand) {
+TEST_P(SharedScripts, PaymentExtendsGapOfAllInBlockAndRecord) {
   import(kReceive), import(kCombo);
   mine({pay({pkh(25)}), pay({at(kReceive, 19)})});
   EXPECT_EQ(balance(carol_).confirmed, 20u);
@@ -61,7 +61,7 @@ TEST_P(SharedScripts, APaymentMovesTheGapOfAllWithinABlockAndByHand) {
   EXPECT_EQ(balance(carol_).unconfirmed, 20u);
 }
 
-TEST_P(SharedScripts, TheLaterOneMovesWithTheFirst) {
+TEST_P(SharedScripts, LaterDescriptorFollowsFirst) {
   import(kCombo), import(kReceive), import(kPkh);
   mine({pay({at(kReceive, 19)})});
   EXPECT_EQ(info(0).derived_to, 40u);
@@ -72,7 +72,7 @@ TEST_P(SharedScripts, TheLaterOneMovesWithTheFirst) {
   EXPECT_EQ(info(2).next_index, 8u);
 }
 
-TEST_P(SharedScripts, WhatTheFirstHasInUseCountsWhenAnotherComes) {
+TEST_P(SharedScripts, UsedScriptsCountForNewDescriptor) {
   import(kReceive);
   std::set<Bytes> given;
   for (int i = 0; i < 3; ++i) given.insert(next_address().script);
@@ -86,7 +86,7 @@ TEST_P(SharedScripts, WhatTheFirstHasInUseCountsWhenAnotherComes) {
   EXPECT_EQ(info(0).next_index, 21u);
 }
 
-TEST_P(SharedScripts, WhatTheFirstHasInUseFurtherOnCountsAtOnce) {
+TEST_P(SharedScripts, UsedScriptsBeyondGapCountForNewDescriptor) {
   ImportOptions far;
   far.watch_to = 100;
   ok(store().import_descriptor(carol_, kReceive, far));
@@ -97,7 +97,7 @@ TEST_P(SharedScripts, WhatTheFirstHasInUseFurtherOnCountsAtOnce) {
   EXPECT_EQ(next_address().index, 26u);
 }
 
-TEST_P(SharedScripts, ASingleDescriptorGivesItsScriptToARangedOne) {
+TEST_P(SharedScripts, RangedDescriptorTakesScriptOfSingle) {
   const std::string single = "wpkh(" + kTestnetKey + "/0/19)";
   import(single), import(kReceive);
   EXPECT_EQ(info(1).derived_to, 40u);  // somebody has a use for 19
@@ -109,14 +109,14 @@ TEST_P(SharedScripts, ASingleDescriptorGivesItsScriptToARangedOne) {
   EXPECT_EQ(everything(), before);
 }
 
-TEST_P(SharedScripts, ASingleDescriptorOfARangedOneIsInUse) {
+TEST_P(SharedScripts, SingleDescriptorMarksRangedUsed) {
   import(kReceive);
   import("wpkh(" + kTestnetKey + "/0/4)");
   EXPECT_EQ(next_address().script, at(kReceive, 5));
   EXPECT_EQ(info(0).derived_to, 26u);
 }
 
-TEST_P(SharedScripts, AnotherAccountOrPurposeIsAConflict_E3) {
+TEST_P(SharedScripts, OtherAccountOrPurposeIsConflict) {  // E3
   import(kReceive);
   const std::string before = everything();
   EXPECT_EQ(code(store().import_descriptor(carol_, kSpelled, in("other"))), Code::kConflict);
@@ -127,7 +127,7 @@ TEST_P(SharedScripts, AnotherAccountOrPurposeIsAConflict_E3) {
   EXPECT_EQ(everything(), before);
 }
 
-TEST_P(SharedScripts, AnAccountGivesOutWhatIsPaidIntoIt) {
+TEST_P(SharedScripts, AccountGivesOutOwnAddresses) {
   import(kReceive);
   ok(store().import_descriptor(carol_, kCombo, in("other")));
   const auto given = store().new_address(carol_, "other", false);
@@ -137,7 +137,7 @@ TEST_P(SharedScripts, AnAccountGivesOutWhatIsPaidIntoIt) {
   EXPECT_EQ(next_address().script, at(kReceive, 0));  // nobody was shown it
 }
 
-TEST_P(SharedScripts, AnAddressOfAnotherAccountMovesTheGapToo) {
+TEST_P(SharedScripts, AddressOfOtherAccountExtendsGap) {
   ok(store().import_script(carol_, at(kReceive, 19), in("old")));
   import(kReceive);
   EXPECT_EQ(info().derived_to, 40u);
@@ -151,7 +151,7 @@ TEST_P(SharedScripts, AnAddressOfAnotherAccountMovesTheGapToo) {
 
 // ---- single scripts ----
 
-TEST_P(SharedScripts, AScriptThatIsImportedByItselfIsNotGivenOut) {
+TEST_P(SharedScripts, ImportedScriptIsNotGivenOut) {
   import(kReceive);
   for (const std::uint32_t index : {0u, 19u}) {
     const auto known = store().import_script(carol_, at(kReceive, index), {});
@@ -165,7 +165,7 @@ TEST_P(SharedScripts, AScriptThatIsImportedByItselfIsNotGivenOut) {
   EXPECT_EQ(next_address().index, 20u);
 }
 
-TEST_P(SharedScripts, AKnownScriptInAnotherAccountIsAConflict_E3) {
+TEST_P(SharedScripts, KnownScriptInOtherAccountIsConflict) {  // E3
   watch(carol_, script(5));
   import(kReceive);
   const std::string before = everything();
@@ -176,7 +176,7 @@ TEST_P(SharedScripts, AKnownScriptInAnotherAccountIsAConflict_E3) {
   EXPECT_EQ(everything(), before);
 }
 
-TEST_P(SharedScripts, AScriptCanBeForChange) {
+TEST_P(SharedScripts, ScriptCanBeChange) {
   for (int i = 0; i < 2; ++i) ok(store().import_script(carol_, script(6), in("default", true)));
   const auto list = store().addresses(carol_, {});
   ok(list);
@@ -184,7 +184,7 @@ TEST_P(SharedScripts, AScriptCanBeForChange) {
   EXPECT_EQ(list->items[0].branch, 1u);
 }
 
-TEST_P(SharedScripts, WhatNobodyCanSpendIsRefused) {
+TEST_P(SharedScripts, UnspendableScriptIsRefused) {
   const std::string before = everything();
   EXPECT_EQ(code(store().import_script(carol_, Bytes{0x6a, 0x01, 0x07}, {})), Code::kInvalidInput);
   EXPECT_EQ(code(store().import_descriptor(carol_, "raw(6a0107)", {})), Code::kInvalidInput);
@@ -193,7 +193,7 @@ TEST_P(SharedScripts, WhatNobodyCanSpendIsRefused) {
 
 // ---- bounds ----
 
-TEST_P(SharedScripts, AnImportHasABound) {
+TEST_P(SharedScripts, ImportIsBounded) {
   const std::string before = everything();
   ImportOptions far;
   far.watch_to = 500'001;
@@ -206,7 +206,7 @@ TEST_P(SharedScripts, AnImportHasABound) {
   EXPECT_EQ(everything(), before);
 }
 
-TEST_P(SharedScripts, AccountsAndDescriptorsHaveABound) {
+TEST_P(SharedScripts, AccountsAndDescriptorsAreBounded) {
   if (!is_sqlite()) GTEST_SKIP() << "PostgreSQL needs a minute to take so many rows away again";
   is_damaged();  // what is written below are no descriptors
   const std::string numbers =

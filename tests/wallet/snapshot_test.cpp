@@ -1,10 +1,10 @@
 // What is read in several statements is of one moment, whatever others commit in between.
-#include "wallet/support/story.h"
+#include "wallet/support/wallet_test.h"
 
 namespace coffer::wallet::test {
 namespace {
 
-class Snapshots : public Story {
+class Snapshots : public WalletTest {
  protected:
   // A second process with the same database, which stops before each of its statements.
   struct Reader {
@@ -25,7 +25,7 @@ class Snapshots : public Story {
 };
 COFFER_ON_BOTH_ENGINES(Snapshots);
 
-TEST_P(Snapshots, ACoinIsReadAtOneMoment) {
+TEST_P(Snapshots, CoinIsReadInOneSnapshot) {
   const auto reader = make_reader();
   int before = 0, after = 0;
   for (int at = 1;; ++at) {

@@ -1,18 +1,18 @@
 // What takes long is done in steps, each a commit of its own: one that stops between two is valid,
 // and the same again does the rest.
-#include "wallet/descriptor_test_util.h"
-#include "wallet/support/story.h"
+#include "wallet/descriptor/descriptor_test_util.h"
+#include "wallet/support/wallet_test.h"
 
 namespace coffer::wallet::test {
 namespace {
 
-class Steps : public Story {
+class Steps : public WalletTest {
  protected:
   const std::string kReceive = "wpkh(" + kTestnetKey + "/0/*)";
   const std::string kChange = "wpkh(" + kTestnetKey + "/1/*)";
 
   void SetUp() override {
-    Story::SetUp();
+    WalletTest::SetUp();
     if (engine_ == nullptr) return;
     StoreOptions options;
     options.step = 7;
@@ -61,7 +61,7 @@ class Steps : public Story {
 };
 COFFER_ON_BOTH_ENGINES(Steps);
 
-TEST_P(Steps, AnImportThatStopsBetweenTwoIsAShorterOne) {
+TEST_P(Steps, InterruptedImportIsShorterImport) {
   ImportOptions options;
   options.watch_to = 50;
   options.next_index = 25;
@@ -85,7 +85,7 @@ TEST_P(Steps, AnImportThatStopsBetweenTwoIsAShorterOne) {
   EXPECT_EQ(everything(), before);
 }
 
-TEST_P(Steps, AnImportThatStopsBeforeItsGapHasGivenNothingOut) {
+TEST_P(Steps, ImportInterruptedBeforeGapGivesOutNothing) {
   forbid("addresses", "NEW.address_index >= 10");
   (void)code(small_->import_descriptor(carol_, kReceive, {}));
   allow();
@@ -96,7 +96,7 @@ TEST_P(Steps, AnImportThatStopsBeforeItsGapHasGivenNothingOut) {
   EXPECT_EQ(info(carol_).derived_to, 20u);
 }
 
-TEST_P(Steps, WhatIsImportedInManyIsTheSame) {
+TEST_P(Steps, StepSizeDoesNotMatter) {
   CoreExport exported;
   exported.descriptors = {core(kReceive, false, 40, 5), core(kChange, true, 3, 30)};
   const WalletId dave = make_wallet("dave", {});
@@ -118,7 +118,7 @@ TEST_P(Steps, WhatIsImportedInManyIsTheSame) {
   EXPECT_EQ(info(wide->id).derived_to, 50u);
 }
 
-TEST_P(Steps, BadInputIsFoundBeforeTheFirst) {
+TEST_P(Steps, BadInputIsFoundBeforeFirstStep) {
   const std::string before = everything();
   CoreExport exported;
   exported.descriptors = {core(kReceive, false, 40, 5), core(kReceive, true, 40, 5)};
@@ -128,7 +128,7 @@ TEST_P(Steps, BadInputIsFoundBeforeTheFirst) {
   EXPECT_EQ(everything(), before);
 }
 
-TEST_P(Steps, APruneThatStopsBetweenTwoIsASmallerOne) {
+TEST_P(Steps, InterruptedPruneIsSmallerPrune) {
   std::vector<MadeTx> txs;
   for (int i = 0; i < 10; ++i) {
     txs.push_back(incoming(100 + static_cast<std::uint64_t>(i)));
@@ -153,7 +153,7 @@ TEST_P(Steps, APruneThatStopsBetweenTwoIsASmallerOne) {
   EXPECT_EQ(number("SELECT count(*) FROM transactions"), 1);
 }
 
-TEST_P(Steps, ALimitThatIsNoMultipleOfAStepIsKept) {
+TEST_P(Steps, PruneLimitNeedNotBeMultipleOfStep) {
   std::vector<MadeTx> txs;
   std::vector<chain::Outpoint> coins;
   for (int i = 0; i < 20; ++i) {

@@ -3,12 +3,12 @@
 #include <set>
 
 #include "wallet/distribution.h"
-#include "wallet/support/story.h"
+#include "wallet/support/wallet_test.h"
 
 namespace coffer::wallet::test {
 namespace {
 
-class Tenants : public Story {
+class Tenants : public WalletTest {
  protected:
   // The first column of every row.
   std::set<std::string> list(std::string_view text) {
@@ -36,14 +36,14 @@ class Tenants : public Story {
   }
 };
 
-TEST_P(Tenants, EveryTableIsSpreadOrSmall) {
+TEST_P(Tenants, EveryTableIsDistributedOrReference) {
   std::set<std::string> expected = {"coffer_migrations", "coffer_identity"};
   for (const std::string_view table : kReferenceTables) expected.emplace(table);
   for (const sql::TenantTable& table : kTenantTables) expected.emplace(table.table);
   EXPECT_EQ(list("SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'"), expected);
 }
 
-TEST_P(Tenants, W10_TheWalletIsInThePrimaryKeyAndInEveryUniqueOne) {
+TEST_P(Tenants, WalletIdInEveryUniqueKey) {  // W10
   const std::string with_primary =
       fmt::format("SELECT i.indrelid::regclass::text FROM pg_index i WHERE i.indisprimary AND {}",
                   is_tenant("i.indrelid"));
@@ -57,7 +57,7 @@ TEST_P(Tenants, W10_TheWalletIsInThePrimaryKeyAndInEveryUniqueOne) {
             std::set<std::string>());
 }
 
-TEST_P(Tenants, W10_TheWalletIsInEveryForeignKeyBetweenTables_AtTheSamePlace) {
+TEST_P(Tenants, WalletIdInEveryForeignKey) {  // W10
   const std::string between = fmt::format(" c.contype = 'f' AND {} AND {}", is_tenant("c.conrelid"),
                                           is_tenant("c.confrelid"));
   EXPECT_GT(list("SELECT c.conname::text FROM pg_constraint c WHERE" + between).size(), 8u);
@@ -75,7 +75,7 @@ TEST_P(Tenants, W10_TheWalletIsInEveryForeignKeyBetweenTables_AtTheSamePlace) {
             std::set<std::string>());
 }
 
-TEST_P(Tenants, W10_NoForeignKeyEmptiesTheWallet) {
+TEST_P(Tenants, NoForeignKeySetsWalletIdNull) {  // W10
   // Citus refuses SET NULL and SET DEFAULT on a key that holds the distribution column, also if
   // only other columns are named to be emptied.
   EXPECT_EQ(list(fmt::format("SELECT c.conrelid::regclass || '.' || c.conname FROM pg_constraint c"

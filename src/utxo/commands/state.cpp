@@ -25,15 +25,15 @@ using cli::with_thousands;
 Result<config::Config> settings_of_the_data(const config::Config& config) {
   const UtxoReader reader = TRY(UtxoReader::open(config));
   const kv::Column meta = TRY(reader.db->column("utxo_meta"));
-  const auto shape = TRY(utxo::read_shape(*reader.db, meta));
-  if (!shape) return fail(Code::kNotFound, "no UTXO state in {} yet", config.data_dir);
+  const auto stored = TRY(utxo::read_stored_options(*reader.db, meta));
+  if (!stored) return fail(Code::kNotFound, "no UTXO state in {} yet", config.data_dir);
   config::Config actual = config;
   utxo::Settings& settings = actual.edit<utxo::Settings>();
-  settings.store = utxo::to_string(shape->store);
+  settings.store = utxo::to_string(stored->store);
   settings.indexing_strategy.clear();
-  settings.index.address_hash = shape->index_address;
-  settings.index.payment_credential = shape->index_credential;
-  settings.self_contained_delta = shape->self_contained_delta;
+  settings.index.address_hash = stored->index_address;
+  settings.index.payment_credential = stored->index_credential;
+  settings.self_contained_delta = stored->self_contained_delta;
   return actual;
 }
 

@@ -72,8 +72,8 @@ std::string render_page(const chain::Network& network, const utxo::Page& page) {
 std::string render_balance(const chain::Network& network, ByteView address,
                            const utxo::Balance& balance) {
   std::string out = field_line("address", owner_text(network, address));
-  out +=
-      field_line("balance", fmt::format("{} {}", decimal(balance.amount), coin_unit(network.family)));
+  out += field_line("balance",
+                    fmt::format("{} {}", decimal(balance.amount), coin_unit(network.family)));
   for (const auto& [asset, quantity] : balance.assets)
     out += field_line("", asset_text(asset.first.view(), asset.second, decimal(quantity)));
   out += field_line("outputs", cli::with_thousands(balance.utxos));
@@ -84,7 +84,8 @@ std::string render_utxo_stats(const chain::Network& network, const utxo::Stats& 
   std::string out = field_line("block", block_text(network.family, stats.at, stats.number));
   out += field_line("store", std::string(utxo::to_string(stats.store)));
   out += field_line("unspent", cli::with_thousands(stats.unspent));
-  out += field_line("value", fmt::format("{} {}", decimal(stats.amount), coin_unit(network.family)));
+  out +=
+      field_line("value", fmt::format("{} {}", decimal(stats.amount), coin_unit(network.family)));
   if (stats.store == utxo::StoreType::kMmr)
     out += field_line("leaves", cli::with_thousands(stats.leaves));
   return out + field_line("can undo",

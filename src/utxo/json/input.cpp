@@ -18,7 +18,7 @@ Result<Hash224> parse_credential(const chain::Network& network, std::string_view
   if (network.family == Family::kBitcoin)
     return fail(Code::kInvalidInput, "credential: bitcoin has none; ask by address");
   Bytes raw;
-  if (api::is_hex(text)) {
+  if (is_hex(text)) {
     raw = TRY_IN("credential", from_hex(text));
   } else {
     const auto decoded = crypto::bech32_decode(text, crypto::kMaxBech32Cardano);
@@ -41,7 +41,7 @@ Result<utxo::AssetFilter> parse_asset(std::string_view text) {
   std::string digits(text);
   if (digits.size() > kPolicyDigits && digits[kPolicyDigits] == '.') digits.erase(kPolicyDigits, 1);
   const bool bare_dot = text.ends_with('.');
-  if (digits.size() < kPolicyDigits || !api::is_hex(digits) || bare_dot ||
+  if (digits.size() < kPolicyDigits || !is_hex(digits) || bare_dot ||
       digits.size() > kPolicyDigits + 2 * kMaxAssetName)
     return fail(Code::kInvalidInput,
                 "asset: expected the policy (56 hex digits), then the asset's name in hex, if any");

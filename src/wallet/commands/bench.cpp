@@ -10,8 +10,8 @@
 #include "node/bench_report.h"
 #include "wallet/commands/bench_data.h"
 #include "wallet/commands/commands.h"
-#include "wallet/feed.h"
-#include "wallet/tx_view.h"
+#include "wallet/lifecycle/tx_view.h"
+#include "wallet/sync/consumer.h"
 
 namespace coffer::wallet {
 namespace {
@@ -108,7 +108,7 @@ class Case {
     const Bytes raw = payment(nobodys, bench_script(~std::uint64_t{1}), 0);
     const bus::TxSeen seen{TRY(wallet::decode_tx(network_, raw))};
     auto ours_timed = timed(3, [&](int) -> Result<> {
-      const auto feed = TRY(wallet::Feed::open(*store_));
+      const auto feed = TRY(wallet::Consumer::open(*store_));
       return feed->on_tx_seen(seen);
     });
     const Times ours = TRY(std::move(ours_timed));
@@ -293,7 +293,7 @@ class Case {
   }
 
   Result<> rollback(std::uint64_t blocks) {
-    const auto feed = TRY(wallet::Feed::open(*store_));
+    const auto feed = TRY(wallet::Consumer::open(*store_));
     const std::uint64_t height = feed->position().block_count() - blocks;
     // The least that it takes: the rows alone, without triggers' care for coinbases and balances.
     auto bare_timed = timed(1, [&](int) -> Result<> {

@@ -36,7 +36,7 @@ TEST(WalletPruning, PartsAreAddedUpAndTheStubsCountedOnce) {
   ASSERT_TRUE(database->run_transaction([](sql::Transaction& sql) {
     return sql.script(
         "UPDATE sync_state SET tip_height = 1000;"
-        "UPDATE transactions SET is_told = 0");
+        "UPDATE transactions SET user_confirmed = 0");
   }));
   wallet::PruneOptions prune;
   prune.limit = 1;

@@ -12,7 +12,7 @@
 #include "sql/backup.h"
 #include "wallet/commands/commands.h"
 #include "wallet/commands/open_wallet.h"
-#include "wallet/history_import.h"
+#include "wallet/import/history_import.h"
 #include "wallet/json/output.h"
 #include "wallet/module.h"
 #include "wallet/settings.h"

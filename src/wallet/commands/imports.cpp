@@ -5,10 +5,10 @@
 #include "cli/table.h"
 #include "wallet/commands/commands.h"
 #include "wallet/commands/open_wallet.h"
-#include "wallet/core_export.h"
+#include "wallet/descriptor/scripts.h"
+#include "wallet/import/core_export.h"
 #include "wallet/json/input.h"
 #include "wallet/json/output.h"
-#include "wallet/scripts.h"
 
 namespace coffer::wallet {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "api/input.h"
 #include "chain/address.h"
+#include "wallet/descriptor/scripts.h"
 #include "wallet/json/output.h"
-#include "wallet/scripts.h"
 
 namespace coffer::wallet {
 namespace {

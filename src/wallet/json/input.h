@@ -5,7 +5,7 @@
 
 #include "chain/bitcoin_limits.h"
 #include "http/message.h"
-#include "wallet/labels.h"
+#include "wallet/query/labels.h"
 #include "wallet/store.h"
 
 namespace coffer::wallet {

@@ -3,7 +3,7 @@
 
 #include "api/test_schema.h"
 #include "api/test_util.h"
-#include "wallet/descriptor_test_util.h"
+#include "wallet/descriptor/descriptor_test_util.h"
 #include "wallet/json/output.h"
 #include "wallet/routes/wallets.h"
 #include "wallet/test_tx.h"

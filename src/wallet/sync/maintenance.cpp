@@ -50,7 +50,7 @@ void Maintenance::clean_leases() {
 
 RescanTools Maintenance::tools(std::function<void(std::uint64_t, std::uint64_t)> progress) {
   return {store_,
-          feed_,
+          consumer_,
           options_.open_blocks,
           options_.block_at,
           stopping_,

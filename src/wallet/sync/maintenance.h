@@ -18,8 +18,8 @@ struct MaintenanceOptions {
 class Maintenance {
  public:
   // Both outlive it. The thread begins with start().
-  Maintenance(Store& store, Feed& feed, MaintenanceOptions options)
-      : store_(store), feed_(feed), options_(std::move(options)) {}
+  Maintenance(Store& store, Consumer& consumer, MaintenanceOptions options)
+      : store_(store), consumer_(consumer), options_(std::move(options)) {}
   ~Maintenance() { stop(); }
 
   void start();
@@ -39,7 +39,7 @@ class Maintenance {
   RescanTools tools(std::function<void(std::uint64_t, std::uint64_t)> progress);
 
   Store& store_;
-  Feed& feed_;
+  Consumer& consumer_;
   const MaintenanceOptions options_;
   std::atomic<bool> stopping_{false};
   std::mutex mutex_;  // guards asked_ and reader_, and stopping_ for the wait

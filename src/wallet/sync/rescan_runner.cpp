@@ -40,7 +40,7 @@ Result<Rescanned> run_rescan(const RescanTools& tools, const WalletInfo& asked) 
         const auto there = TRY(tools.block_at(wallets.ordinal.value));
         return here == block.hash && there == wallets.point.hash;
       };
-      done.changed += TRY(tools.feed.rescan_block(asked.id, block, on_chain));
+      done.changed += TRY(tools.consumer.rescan_block(asked.id, block, on_chain));
       ++done.blocks;
       if (tools.progress) tools.progress(height, left->rescan_to.value_or(to));
     }

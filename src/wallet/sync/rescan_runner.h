@@ -6,13 +6,13 @@
 #include <memory>
 
 #include "bus/block_reader.h"
-#include "wallet/feed.h"
+#include "wallet/sync/consumer.h"
 
 namespace coffer::wallet {
 
 struct RescanTools {
   Store& store;
-  Feed& feed;
+  Consumer& consumer;
   std::function<Result<std::unique_ptr<bus::BlockReader>>()> open_blocks;
   std::function<Result<std::optional<Hash256>>(std::uint64_t height)> block_at;  // on the chain now
   const std::atomic<bool>& stopping;

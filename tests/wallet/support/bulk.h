@@ -4,7 +4,7 @@
 #include <map>
 
 #include "wallet/support/engines.h"
-#include "wallet/support/world.h"
+#include "wallet/support/tx_builder.h"
 
 namespace coffer::wallet::test {
 

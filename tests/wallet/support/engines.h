@@ -1,13 +1,19 @@
-// A wallet database on an engine, with its store and its feed, for tests that run the same on each.
+// A wallet database on an engine, with its store and its consumer, for tests that run the same on
+// each.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include "base/temp_dir.h"
 #include "sql/test_postgres.h"
-#include "wallet/feed.h"
+#include "wallet/sync/consumer.h"
 
 namespace coffer::wallet::test {
+
+// A database with the wallet's tables where the run's server has one to copy, else an empty one.
+inline std::string fresh_wallet_database(sql::test::PostgresServer& server) {
+  return server.fresh_database(sql::test::fixture_text("wallet_template"));
+}
 
 class WalletEngine {
  public:
@@ -30,7 +36,7 @@ class WalletEngine {
     auto* server = sql::test::PostgresServer::shared();
     if (server == nullptr) return nullptr;
     sql::DatabaseOptions options;
-    options.location = server->location(server->fresh_database());
+    options.location = server->location(fresh_wallet_database(*server));
     options.clock = clock;
     options.seed = 1;
     return std::make_unique<WalletEngine>("postgres", options, store_options);
@@ -42,7 +48,8 @@ class WalletEngine {
     auto* bouncer = sql::test::PgBouncer::shared();
     if (bouncer == nullptr) return nullptr;
     sql::DatabaseOptions options;
-    options.location = bouncer->location(sql::test::PostgresServer::shared()->fresh_database());
+    options.location =
+        bouncer->location(fresh_wallet_database(*sql::test::PostgresServer::shared()));
     options.clock = clock;
     options.seed = 1;
     return std::make_unique<WalletEngine>("pgbouncer", options, store_options);
@@ -50,7 +57,7 @@ class WalletEngine {
 
   // As after a crash: what was not committed is gone.
   void open() {
-    feed_.reset();
+    consumer_.reset();
     store_.reset();
     database_.reset();
     auto database = sql::Database::open(options_);
@@ -59,16 +66,16 @@ class WalletEngine {
     auto store = Store::open(*database_, network_, store_options_);
     check_ok(store);
     store_ = std::move(*store);
-    open_feed();
+    open_consumer();
   }
-  void open_feed() {
-    auto feed = Feed::open(*store_);
-    check_ok(feed);
-    feed_ = std::move(*feed);
+  void open_consumer() {
+    auto opened = Consumer::open(*store_);
+    check_ok(opened);
+    consumer_ = std::move(*opened);
   }
   // Back to a new database, but faster.
   void empty() {
-    feed_.reset();
+    consumer_.reset();
     const bool lite = database_->dialect() == sql::Dialect::kSqlite;
     const std::vector<std::string> tables = {
         "labels",      "balance_summary", "pruned_summary", "pruned_transactions",
@@ -81,13 +88,13 @@ class WalletEngine {
                              : "UPDATE sync_state SET position = '\\x', tip_height = -1");
     });
     check_ok(done);
-    open_feed();
+    open_consumer();
   }
 
   const std::string& name() const { return name_; }
   const chain::Network& network() const { return network_; }
   Store& store() { return *store_; }
-  Feed& feed() { return *feed_; }
+  Consumer& consumer() { return *consumer_; }
   sql::Database& database() { return *database_; }
   const sql::DatabaseOptions& options() const { return options_; }
 
@@ -104,7 +111,7 @@ class WalletEngine {
   const chain::Network network_ = chain::find_network("bitcoin", "regtest").value();
   std::unique_ptr<sql::Database> database_;
   std::unique_ptr<Store> store_;
-  std::unique_ptr<Feed> feed_;
+  std::unique_ptr<Consumer> consumer_;
 };
 
 }  // namespace coffer::wallet::test

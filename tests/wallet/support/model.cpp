@@ -107,7 +107,7 @@ std::set<Hash256> ModelWallet::descendants(const Hash256& root) const {
     queue.pop_back();
     for (const auto& [id, entry] : txs) {
       if (!is_active(entry.status) || id == root || found.contains(id)) continue;
-      if (entry.height && !entry.told) continue;
+      if (entry.height && !entry.user_confirmed) continue;
       for (const std::size_t i : entry.input_rows)
         if (entry.tx.inputs[i].tx == parent && found.insert(id).second) queue.push_back(id);
     }
@@ -146,7 +146,8 @@ void ModelWallet::set(Entry& entry, TxStatus status, std::string reason) {
   entry.status = status;
   entry.reason = std::move(reason);
   entry.changed_at = now;
-  if (!is_active(status)) entry.height.reset(), entry.in_mempool = false, entry.told = false;
+  if (!is_active(status))
+    entry.height.reset(), entry.in_mempool = false, entry.user_confirmed = false;
 }
 
 bool ModelWallet::invalidate(const std::vector<Loser>& losers,
@@ -280,7 +281,7 @@ ModelWallet::Answer ModelWallet::record_published(const MadeTx& tx, bool in_memp
   return {};
 }
 
-bool ModelWallet::confirm(const MadeTx& tx, Where where, bool told) {
+bool ModelWallet::confirm(const MadeTx& tx, Where where, bool user_confirmed) {
   const bool is_new = !txs.contains(tx.id);
   Entry& entry = is_new ? add(tx, TxStatus::kPublished) : txs.at(tx.id);
   if (is_new) entry.received_height = static_cast<std::int64_t>(where.height);
@@ -290,7 +291,7 @@ bool ModelWallet::confirm(const MadeTx& tx, Where where, bool told) {
   entry.in_mempool = false;
   entry.height = where.height;
   entry.place = where.place;
-  entry.told = told;
+  entry.user_confirmed = user_confirmed;
   std::vector<Loser> losers;
   for (const Hash256& other : conflicts(tx))
     losers.push_back({other, TxStatus::kFailed, "double_spent"});
@@ -304,7 +305,7 @@ void ModelWallet::connect(const MadeTx& tx, Where where) {
   const auto known = txs.find(tx.id);
   if (pruned.contains(tx.id)) return look_again(tx, where);
   if (known != txs.end() && known->second.height == where.height) {
-    known->second.told = false;
+    known->second.user_confirmed = false;
     known->second.place = where.place;
     return add_coins(known->second);
   }

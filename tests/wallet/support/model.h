@@ -6,7 +6,7 @@
 #include <set>
 
 #include "wallet/store.h"
-#include "wallet/support/world.h"
+#include "wallet/support/tx_builder.h"
 
 namespace coffer::wallet::test {
 
@@ -22,7 +22,7 @@ class ModelWallet {
     std::string reason;
     bool in_mempool = false;
     bool stub = false;
-    bool told = false;  // only a person says that it is in its block
+    bool user_confirmed = false;  // only a person says that it is in its block
     std::int64_t changed_at = 0;
     std::set<std::uint32_t> coins;  // indexes of outputs that are this wallet's
     // Of inputs: the amount of this wallet's coin, once it was known.
@@ -118,7 +118,7 @@ class ModelWallet {
   // False: the winner is among the descendants.
   bool invalidate(const std::vector<Loser>& losers, const std::optional<Hash256>& winner);
   Answer publish_entry(Hash256 id, bool is_new, bool from_network);
-  bool confirm(const MadeTx& tx, Where where, bool told);
+  bool confirm(const MadeTx& tx, Where where, bool user_confirmed);
   // It was pruned: only what has become the wallet's since is new.
   void look_again(const MadeTx& tx, Where where);
 };

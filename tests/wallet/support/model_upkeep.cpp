@@ -183,7 +183,7 @@ void ModelWallet::look_again(const MadeTx& tx, Where where) {
 
 void ModelWallet::prune(std::optional<std::int64_t> invalid_older_than_ms) {
   const auto deep = [&](const Entry& entry) {
-    return entry.height && !entry.told &&
+    return entry.height && !entry.user_confirmed &&
            static_cast<std::int64_t>(*entry.height + prune_window) <= tip;
   };
   std::vector<Hash256> going;

@@ -1,1 +1,0 @@
--- Only PostgreSQL changes here, where counting a coin at a time was slow. The versions of both go together.

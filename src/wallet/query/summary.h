@@ -1,0 +1,17 @@
+// What a status page shows of a database of wallets, read without creating or migrating anything.
+#pragma once
+
+#include "bus/event.h"
+#include "chain/network.h"
+#include "sql/database.h"
+
+namespace coffer::wallet {
+
+struct DatabaseSummary {
+  std::uint64_t wallets = 0;
+  bus::Position position;
+};
+// Errors: kNotFound if it has no wallets' tables yet; those of sql::migration_status().
+Result<DatabaseSummary> read_summary(sql::Database& database, const chain::Network& network);
+
+}  // namespace coffer::wallet
