@@ -52,7 +52,7 @@ struct Payments {
     for (std::uint32_t i = 0; i < count; ++i) {
       chain::Output output;
       output.address = script;
-      output.coin = Amount(546 + i);
+      output.amount = Amount(546 + i);
       block->outputs.push_back(output);
     }
     block->txs.push_back(tx);

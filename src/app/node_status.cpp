@@ -141,7 +141,7 @@ void Node::add_utxo_status(api::Status& s) const {
   if (!stats) return;  // the consumer's own state tells why
   s.utxo = api::UtxoStatus{.store = std::string(utxo::to_string(stats->store)),
                            .unspent = stats->unspent,
-                           .coin = api::decimal(stats->coin),
+                           .coin = api::decimal(stats->amount),
                            .unit = std::string(api::coin_unit(network_.family)),
                            .addresses = utxo_monitor_ ? utxo_monitor_->addresses() : std::nullopt,
                            .rollback_blocks = stats->rollback_blocks,

@@ -54,7 +54,7 @@ Result<> run_utxo_check_proof(const Context& context, const CheckProofArguments&
   }
   TRY_IN(arguments.file, api::check_proof(read.proof, root));
   const utxo::UtxoRecord record = TRY_IN(arguments.file, record_of(read));
-  const std::string coin = std::to_string(record.coin.value);
+  const std::string coin = std::to_string(record.amount.value);
   const std::string block_hash =
       chain::display(read.family, Hash256::from(read.proof.block_hash.data()));
   if (context.json) {

@@ -17,7 +17,7 @@ std::string stats_json(const UtxoReader& reader, const utxo::Stats& stats) {
   json::Writer out;
   out.begin_object().field("store", utxo::to_string(stats.store));
   out.field("unspent", stats.unspent);
-  out.field(api::amount_field(reader.network.family), api::decimal(stats.coin));
+  out.field(api::amount_field(reader.network.family), api::decimal(stats.amount));
   out.field("mmr_leaves", stats.leaves).field("rollback_blocks", stats.rollback_blocks);
   out.field("deltas", stats.deltas);
   out.field("index_address_hash", reader.state->indexes_addresses());
@@ -69,7 +69,7 @@ Result<> run_utxo_balance(const Context& context, const std::string& text) {
   utxo::Balance balance = TRY(reader.state->balance(address));
   while (!balance.cursor.empty()) {
     const utxo::Balance more = TRY(reader.state->balance(address, balance.cursor));
-    balance.coin += more.coin;
+    balance.amount += more.amount;
     for (const auto& [asset, quantity] : more.assets) balance.assets[asset] += quantity;
     balance.utxos += more.utxos;
     balance.cursor = more.cursor;
@@ -112,14 +112,14 @@ Result<> run_utxo_digest(const Context& context) {
   const utxo::Stats stats = TRY(reader.state->stats());
   if (context.json) {
     json::Writer out;
-    out.begin_object().field("count", digest.count).field("value", api::decimal(digest.coin));
+    out.begin_object().field("count", digest.count).field("value", api::decimal(digest.amount));
     out.field("acc", digest.acc.hex());
     api::write_state_at(out, reader.network.family, stats.at, stats.number);
     out.end_object();
     print_line(out.take());
   } else {
     print(fmt::format("count  {}\nvalue  {} {}\nacc    {}\n", digest.count,
-                      api::decimal(digest.coin), api::coin_unit(reader.network.family),
+                      api::decimal(digest.amount), api::coin_unit(reader.network.family),
                       digest.acc.hex()));
   }
   return finish_output();

@@ -59,7 +59,7 @@ struct MintedAsset {
 
 struct Output {
   ByteView address;  // Bitcoin: scriptPubKey; Cardano: raw address bytes, even malformed ones
-  Amount coin;
+  Amount amount;
   Range assets;           // rows of Block::assets
   ByteView datum_hash;    // 32 bytes, or empty
   ByteView inline_datum;  // the datum's own CBOR, or empty

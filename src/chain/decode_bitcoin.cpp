@@ -34,9 +34,9 @@ void read_outputs(WireReader& reader, Block& block, Tx& tx) {
   for (std::uint64_t i = 0; i < count && reader.ok(); ++i) {
     const std::size_t start = reader.offset();
     Output& output = block.outputs.emplace_back();
-    output.coin = Amount(reader.u64());
+    output.amount = Amount(reader.u64());
     output.address = reader.var_bytes();
-    if (output.coin.value > kMaxCoin) reader.fail_at("an amount beyond all coins", start);
+    if (output.amount.value > kMaxCoin) reader.fail_at("an amount beyond all coins", start);
   }
 }
 

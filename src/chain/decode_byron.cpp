@@ -61,7 +61,7 @@ void read_byron_tx(CborReader& reader, Block& block) {
     Output output;
     auto pair = reader.begin_fixed(2);
     output.address = reader.skip();  // [tag 24 bytes, crc]
-    output.coin = Amount(reader.read_uint());
+    output.amount = Amount(reader.read_uint());
     reader.end_fixed(pair);
     if (reader.ok()) block.outputs.push_back(output);
   }

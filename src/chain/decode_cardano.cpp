@@ -40,11 +40,11 @@ void read_multi_asset(CborReader& reader, Fn fn) {
 
 void read_value(CborReader& reader, Block& block, Output& output) {
   if (reader.type() != CborType::kArray) {
-    output.coin = Amount(reader.read_uint());
+    output.amount = Amount(reader.read_uint());
     return;
   }
   auto pair = reader.begin_fixed(2);
-  output.coin = Amount(reader.read_uint());
+  output.amount = Amount(reader.read_uint());
   output.assets.begin = rows(block.assets);
   read_multi_asset(reader, [&](const std::uint8_t* policy, ByteView name) {
     const std::uint64_t quantity = reader.read_uint();

@@ -53,7 +53,7 @@ TEST_F(Genesis, DecodesWithHashesAndCoinbase) {
   EXPECT_TRUE(block.spent_by(block.txs[0]).empty());
   EXPECT_EQ(display(Family::kBitcoin, block.txs[0].id),
             "4a5e1e4baab89f3a32518a88c31bc87f618f76673e2cc77ab2127b7afdeda33b");
-  EXPECT_EQ(block.outputs_of(block.txs[0])[0].coin.value, 5'000'000'000u);
+  EXPECT_EQ(block.outputs_of(block.txs[0])[0].amount.value, 5'000'000'000u);
 }
 
 TEST_F(Genesis, EveryTruncationIsAnErrorWithAPosition) {

@@ -88,9 +88,9 @@ Result<Bytes> decode_key(std::string_view text) {
   return key;
 }
 
-GenesisUtxo utxo(Bytes address, Amount coin, GenesisKind kind) {
+GenesisUtxo utxo(Bytes address, Amount value, GenesisKind kind) {
   const Hash256 id = crypto::blake2b_256(address);
-  return {{id, 0}, std::move(address), coin, kind};
+  return {{id, 0}, std::move(address), value, kind};
 }
 
 // Reads the entries of a section; `address_of` makes an address from an entry's name.
@@ -102,8 +102,8 @@ Result<> read_entries(std::vector<GenesisUtxo>& to, const json::Value& file, std
   for (const json::Member& entry : entries->members()) {
     const auto context = [&] { return fmt::format("{}, entry {}", name, entry.name); };
     Bytes address = TRY_IN(context(), address_of(entry.name));
-    const Amount coin = TRY_IN(context(), amount(entry.value));
-    to.push_back(utxo(std::move(address), coin, kind));
+    const Amount value = TRY_IN(context(), amount(entry.value));
+    to.push_back(utxo(std::move(address), value, kind));
   }
   return {};
 }

@@ -17,7 +17,7 @@ enum class GenesisKind : std::uint8_t { kRedeem, kByronBalance, kShelleyFunds };
 struct GenesisUtxo {
   Outpoint outpoint;
   Bytes address;
-  Amount coin;  // zero is allowed
+  Amount amount;  // zero is allowed
   GenesisKind kind = GenesisKind::kRedeem;
 };
 

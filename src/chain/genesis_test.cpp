@@ -14,7 +14,7 @@ namespace {
 
 std::uint64_t total(const std::vector<GenesisUtxo>& utxos) {
   std::uint64_t sum = 0;
-  for (const GenesisUtxo& utxo : utxos) sum += utxo.coin.value;
+  for (const GenesisUtxo& utxo : utxos) sum += utxo.amount.value;
   return sum;
 }
 
@@ -28,7 +28,7 @@ void expect_known(const GenesisUtxo& utxo) {
   EXPECT_EQ(utxo.outpoint.index, 0u);
   EXPECT_EQ(crypto::base58_encode(utxo.address).value(),
             "Ae2tdPwUPEZKQuZh2UndEoTKEakMYHGNjJVYmNZgJk2qqgHouxDsA5oT83n");
-  EXPECT_EQ(utxo.coin, Amount(2'463'071'701'000'000));
+  EXPECT_EQ(utxo.amount, Amount(2'463'071'701'000'000));
   EXPECT_EQ(utxo.kind, GenesisKind::kRedeem);
 }
 
@@ -45,7 +45,7 @@ TEST(GenesisUtxos, Mainnet) {
   EXPECT_EQ(total(utxos), 31'112'484'745'000'000u);
   for (const GenesisUtxo& utxo : utxos) ASSERT_TRUE(is_redeem_address(utxo.address));
   const auto known = std::find_if(utxos.begin(), utxos.end(), [](const GenesisUtxo& utxo) {
-    return utxo.coin == Amount(2'463'071'701'000'000);
+    return utxo.amount == Amount(2'463'071'701'000'000);
   });
   ASSERT_NE(known, utxos.end());
   expect_known(*known);
@@ -59,7 +59,7 @@ TEST(GenesisUtxos, Preview) {
   EXPECT_EQ(utxos.size(), 8u);
   EXPECT_EQ(total(utxos), 30'000'000'000'000'000u);
   EXPECT_EQ(std::count_if(utxos.begin(), utxos.end(),
-                          [](const auto& utxo) { return utxo.coin == Amount(0); }),
+                          [](const auto& utxo) { return utxo.amount == Amount(0); }),
             7);
   EXPECT_TRUE(std::is_sorted(utxos.begin(), utxos.end(),
                              [](const auto& a, const auto& b) { return a.outpoint < b.outpoint; }));

@@ -73,7 +73,7 @@ void write_output(json::Writer& out, const chain::Network& network, const Block&
   out.key("form").value(block.era <= 1 ? "byron" : output.map_form ? "map" : "array");
   out.key("address").value(to_hex(output.address));
   write_optional_address(out, network, output.address);
-  write_amount(out.key("lovelace"), output.coin.value);
+  write_amount(out.key("lovelace"), output.amount.value);
   if (!output.datum_hash.empty()) out.key("datum_hash").value(to_hex(output.datum_hash));
   if (!output.inline_datum.empty()) {
     out.key("inline_datum_hash").value(crypto::blake2b_256(output.inline_datum).hex());
@@ -239,7 +239,7 @@ void write_bitcoin_tx(json::Writer& out, const chain::Network& network, const Bl
   out.key("out").begin_array();
   for (const Output& output : block.outputs_of(tx)) {
     out.begin_array();
-    write_amount(out, output.coin.value);
+    write_amount(out, output.amount.value);
     out.value(to_hex(output.address));
     out.end_array();
   }

@@ -103,7 +103,7 @@ TEST(BlockJson, CardanoAmountsAreStrings) {  // U9
   block.minted = {{policy.data(), name, -5}};
   chain::Output output;
   output.address = address;
-  output.coin = Amount(9'007'199'254'740'993);  // one more than a double can hold
+  output.amount = Amount(9'007'199'254'740'993);  // one more than a double can hold
   output.assets = {0, 1};
   block.outputs = {output, output};
   chain::Tx& tx = block.txs.emplace_back();

@@ -65,7 +65,7 @@ TEST_P(Devnet, EveryBlockDecodesAndSpendsWhatIsThere) {
             << "height " << emission.height << " spends what is not there";
       block->for_each_created(
           tx, [&](std::uint32_t index, const chain::Output& output, bool is_return) {
-            ASSERT_TRUE(now.emplace(chain::Outpoint{tx.id, index}, output.coin.value).second);
+            ASSERT_TRUE(now.emplace(chain::Outpoint{tx.id, index}, output.amount.value).second);
             returns += is_return;
             assets += output.assets.count;
             datums += !output.inline_datum.empty() || !output.datum_hash.empty();

@@ -284,7 +284,7 @@ Result<> Writer::settle_created() {
     changes_.coins.set_body(coin, Body::copy(record));
     coin.state = CoinState::kLive;
     ++tip_.unspent;
-    tip_.coin += work_.block->outputs[coin.row].coin.value;
+    tip_.amount += work_.block->outputs[coin.row].amount.value;
     if (work_.keep_delta) work_.delta.created.push_back({coin.outpoint, {}, {}});
   }
   counters_.created += work_.created.size();
@@ -303,7 +303,7 @@ Result<> Writer::settle_spent() {
     CHECK(coin.state == CoinState::kSpending);
     const RecordHead head = TRY(decode_head(coin.body.view()));
     --tip_.unspent;
-    tip_.coin -= head.coin.value;
+    tip_.amount -= head.amount.value;
     if (work_.keep_delta) work_.delta.spent.push_back({coin.outpoint, {}, by});
     if (work_.keep_spent)
       changes_.add_spent(coin.outpoint, Body::copy(coin.body.view()), by, work_.change_block);

@@ -55,10 +55,10 @@ std::string dump_line(chain::Family family, const Utxo& utxo) {
   const UtxoRecord& record = utxo.record;
   const std::string id = chain::display(family, utxo.outpoint.tx);
   if (family == chain::Family::kBitcoin)
-    return fmt::format("{}:{}|{}|{}|{}|{}", id, utxo.outpoint.index, record.coin,
+    return fmt::format("{}:{}|{}|{}|{}|{}", id, utxo.outpoint.index, record.amount,
                        hex(record.address), record.number, record.coinbase ? 1 : 0);
   return fmt::format(
-      "{}#{}|{}|{}|{}|{}|{}|{}", id, utxo.outpoint.index, hex(record.address), record.coin,
+      "{}#{}|{}|{}|{}|{}|{}|{}", id, utxo.outpoint.index, hex(record.address), record.amount,
       asset_list(record), hex(record.datum_hash),
       record.inline_datum.empty() ? std::string() : crypto::blake2b_256(record.inline_datum).hex(),
       hex(record.script_hash));
@@ -66,13 +66,13 @@ std::string dump_line(chain::Family family, const Utxo& utxo) {
 
 void Digest::add(chain::Family family, const Utxo& utxo) {
   ++count;
-  coin += utxo.record.coin.value;
+  amount += utxo.record.amount.value;
   add_to(acc, line_hash(family, utxo));
 }
 
 void Digest::remove(chain::Family family, const Utxo& utxo) {
   --count;
-  coin -= utxo.record.coin.value;
+  amount -= utxo.record.amount.value;
   add_to(acc, negative(line_hash(family, utxo)));
 }
 

@@ -60,8 +60,8 @@ Bytes encode_tip(const Tip& tip) {
   writer.map(tip.reborn.empty() ? 10 : 11).uint(0).bytes(bus::encode_position(tip.position));
   const std::uint64_t numbers[] = {tip.number.value,
                                    tip.unspent,
-                                   static_cast<std::uint64_t>(tip.coin >> 64),
-                                   static_cast<std::uint64_t>(tip.coin),
+                                   static_cast<std::uint64_t>(tip.amount >> 64),
+                                   static_cast<std::uint64_t>(tip.amount),
                                    tip.era,
                                    tip.leaves,
                                    tip.undo_floor,
@@ -88,8 +88,8 @@ Result<Tip> read_tip(const kv::Database& db, kv::Column meta, const kv::Snapshot
       case 0: position = reader.read_bytes(); break;
       case 1: tip.number = BlockNumber(reader.read_uint()); break;
       case 2: tip.unspent = reader.read_uint(); break;
-      case 3: tip.coin |= static_cast<U128>(reader.read_uint()) << 64; break;
-      case 4: tip.coin |= reader.read_uint(); break;
+      case 3: tip.amount |= static_cast<U128>(reader.read_uint()) << 64; break;
+      case 4: tip.amount |= reader.read_uint(); break;
       case 5: tip.era = static_cast<std::uint8_t>(reader.read_uint()); break;
       case 6: tip.leaves = reader.read_uint(); break;
       case 7: tip.undo_floor = reader.read_uint(); break;

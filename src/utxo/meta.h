@@ -31,7 +31,7 @@ struct Tip {
   bus::Position position;
   BlockNumber number;  // of the block at the position
   std::uint64_t unspent = 0;
-  U128 coin = 0;
+  U128 amount = 0;
   std::uint8_t era = 0;           // of the last Cardano block
   std::uint64_t leaves = 0;       // of the accumulator
   std::uint64_t delta_floor = 0;  // the blocks from this ordinal to the position have a delta

@@ -206,7 +206,7 @@ Result<Balance> UtxoState::balance(ByteView address, std::string_view cursor) co
     const std::vector<Utxo> loaded = TRY(load(snapshot, walk, taken));
     for (const Utxo& utxo : loaded) {
       ++balance.utxos;
-      balance.coin += utxo.record.coin.value;
+      balance.amount += utxo.record.amount.value;
       for (const chain::Asset& asset : utxo.record.assets)
         balance
             .assets[{Hash224::from(asset.policy), Bytes(asset.name.begin(), asset.name.end())}] +=

@@ -63,7 +63,7 @@ void encode_record(Bytes& out, const Origin& origin, const chain::Output& output
   codec::CborWriter writer(out);
   writer.map(pairs);
   writer.uint(kAddress).bytes(output.address);
-  writer.uint(kCoin).uint(output.coin.value);
+  writer.uint(kCoin).uint(output.amount.value);
   if (!assets.empty()) write_assets(writer, assets);
   if (!output.datum_hash.empty()) writer.uint(kDatumHash).bytes(output.datum_hash);
   if (!output.inline_datum.empty()) writer.uint(kInlineDatum).bytes(output.inline_datum);
@@ -89,7 +89,7 @@ Result<UtxoRecord> decode_record(ByteView stored) {
   for (auto items = reader.begin_map(); reader.next(items);) {
     switch (reader.read_uint()) {
       case kAddress: record.address = reader.read_bytes(); break;
-      case kCoin: record.coin = Amount(reader.read_uint()); break;
+      case kCoin: record.amount = Amount(reader.read_uint()); break;
       case kAssets: read_assets(reader, record.assets); break;
       case kDatumHash: record.datum_hash = reader.read_bytes(Hash256::kSize); break;
       case kInlineDatum: record.inline_datum = reader.read_bytes(); break;
@@ -116,7 +116,7 @@ Result<RecordHead> decode_head(ByteView stored) {
   for (auto items = reader.begin_map(); reader.next(items);) {
     switch (reader.read_uint()) {
       case kAddress: head.address = reader.read_bytes(); break;
-      case kCoin: head.coin = Amount(reader.read_uint()); break;
+      case kCoin: head.amount = Amount(reader.read_uint()); break;
       case kSlot: head.slot = Slot(reader.read_uint()); break;
       case kLeaf: head.leaf = reader.read_uint(); break;
       default: reader.skip();

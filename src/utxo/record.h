@@ -13,7 +13,7 @@ namespace coffer::utxo {
 // An output as the chain made it: views into the bytes it was read from.
 struct UtxoRecord {
   ByteView address;  // Bitcoin: scriptPubKey (U14)
-  Amount coin;
+  Amount amount;
   std::vector<chain::Asset> assets;
   ByteView datum_hash;    // 32 bytes or empty
   ByteView inline_datum;  // or empty
@@ -54,7 +54,7 @@ Result<UtxoRecord> decode_record(ByteView stored);
 // The little that moving an output needs, at a fraction of the cost of decoding it whole.
 struct RecordHead {
   ByteView address;
-  Amount coin;
+  Amount amount;
   Slot slot;
   std::optional<std::uint64_t> leaf;
 };

@@ -96,7 +96,7 @@ Result<Stats> UtxoState::stats() const {
   stats.number = tip.number;
   stats.store = impl_->shape.store;
   stats.unspent = tip.unspent;
-  stats.coin = tip.coin;
+  stats.amount = tip.amount;
   stats.leaves = tip.leaves;
   stats.deltas = tip.position.block_count() - tip.delta_floor;
   stats.rollback_blocks = tip.position.block_count() - tip.undo_floor;

@@ -72,7 +72,7 @@ struct Page {
 using AssetId = std::pair<Hash224, Bytes>;
 
 struct Balance {
-  U128 coin = 0;
+  U128 amount = 0;
   std::map<AssetId, U128> assets;
   std::uint64_t utxos = 0;
   std::string
@@ -93,7 +93,7 @@ struct Stats {
   BlockNumber number;
   StoreType store = StoreType::kClassic;
   std::uint64_t unspent = 0;
-  U128 coin = 0;
+  U128 amount = 0;
   std::uint64_t leaves = 0;           // mmr
   std::uint64_t deltas = 0;           // blocks whose changes are kept
   std::uint64_t rollback_blocks = 0;  // of them, that can be undone now
@@ -170,7 +170,7 @@ std::string dump_line(chain::Family family, const Utxo& utxo);
 // Count, value and acc: the sum of SHA-256 over the dump lines as 256-bit numbers, modulo 2^256.
 struct Digest {
   std::uint64_t count = 0;
-  U128 coin = 0;
+  U128 amount = 0;
   Hash256 acc{};  // big-endian
   friend bool operator==(const Digest&, const Digest&) = default;
 

@@ -50,7 +50,7 @@ class Verifier {
 
   // Every output decodes and has its entries; the sums are those of the tip.
   Result<> check_unspent() {
-    U128 coin = 0;
+    U128 amount = 0;
     std::vector<IndexKey> addresses, credentials;
     kv::Iterator it = db_.iterate(columns_.unspent, {.snapshot = &snapshot_, .fill_cache = false});
     for (it.seek_to_first(); it.valid(); it.next()) {
@@ -58,7 +58,7 @@ class Verifier {
         return fail(Code::kCorrupt, "utxo_unspent holds a key of {} bytes", it.key().size());
       const chain::Outpoint outpoint = read_outpoint(network_.family, it.key().data());
       const UtxoRecord record = TRY_IN(name(outpoint), decode_record(it.value()));
-      coin += record.coin.value;
+      amount += record.amount.value;
       tell("outputs", ++found_.unspent);
       addresses.push_back(
           index_key(network_.family, address_owner(record.address), record.slot, outpoint));
@@ -71,9 +71,9 @@ class Verifier {
     }
     TRY(it.status());
     TRY(check_entries(addresses, credentials));
-    if (found_.unspent != tip_.unspent || coin != tip_.coin)
+    if (found_.unspent != tip_.unspent || amount != tip_.amount)
       return fail(Code::kCorrupt, "utxo_unspent holds {} outputs worth {}, the tip says {} and {}",
-                  found_.unspent, coin, tip_.unspent, tip_.coin);
+                  found_.unspent, amount, tip_.unspent, tip_.amount);
     return {};
   }
 

@@ -21,10 +21,10 @@ Result<> Writer::count_in(ByteView record, bool in) {
   const RecordHead head = TRY(decode_head(record));
   if (in) {
     ++tip_.unspent;
-    tip_.coin += head.coin.value;
+    tip_.amount += head.amount.value;
   } else {
     --tip_.unspent;
-    tip_.coin -= head.coin.value;
+    tip_.amount -= head.amount.value;
   }
   return {};
 }
@@ -55,7 +55,7 @@ Result<> Writer::add_genesis(std::span<const chain::GenesisUtxo> genesis) {
   for (const chain::GenesisUtxo& utxo : genesis) {
     chain::Output output;
     output.address = utxo.address;
-    output.coin = utxo.coin;
+    output.amount = utxo.amount;
     Bytes record;
     encode_record(record, origin, output, {}, false, false, std::nullopt);
     if (accumulator_) {

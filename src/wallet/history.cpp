@@ -75,7 +75,7 @@ Result<> complete(sql::Session& sql, const chain::Network& network, WalletId wal
       const auto decoded = TRY(decode_tx(network, *raw));
       std::uint64_t paid = 0;
       for (const chain::Output& output : decoded->outputs_of(decoded->txs.front()))
-        paid += output.coin.value;
+        paid += output.amount.value;
       if (paid <= entry.sent) entry.fee = entry.sent - paid;
     }
   }
@@ -261,7 +261,7 @@ Result<TxDetail> Store::transaction(WalletId wallet, const Hash256& tx) const {
         for (const chain::Output& output : decoded->outputs_of(decoded->txs.front())) {
           TxOutputInfo made;
           made.index = index++;
-          made.amount = output.coin;
+          made.amount = output.amount;
           made.script.assign(output.address.begin(), output.address.end());
           const auto state = TRY(sql.value<std::string>(
               "SELECT state FROM coin_states WHERE wallet_id = $1 AND tx_id = $2"

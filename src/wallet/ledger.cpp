@@ -183,7 +183,7 @@ Result<> Ledger::check_parents(const Row& row) {
 
 Result<> Ledger::check_outlay(const Row& row, const TxView& view) {
   std::uint64_t paid = 0;
-  for (const chain::Output& output : view.outputs()) paid += output.coin.value;
+  for (const chain::Output& output : view.outputs()) paid += output.amount.value;
   // Their sum may be more than a number of SQL holds.
   sql::Rows inputs = TRY(sql_.query(
       "SELECT amount FROM tx_inputs WHERE wallet_id = $1 AND tx_id = $2", {wallet_, row.id}));
@@ -268,7 +268,7 @@ Result<bool> Ledger::add_coins(const Row& row, const TxView& view,
                                std::span<const OwnedOutput> owned) {
   bool added = false;
   for (const OwnedOutput& output : owned) {
-    const std::uint64_t amount = view.outputs()[output.index].coin.value;
+    const std::uint64_t amount = view.outputs()[output.index].amount.value;
     const auto id = TRY(sql_.value<std::uint64_t>(
         "INSERT INTO utxos (wallet_id, tx_id, output_index, amount, account_id, address_id)"
         " VALUES ($1, $2, $3, $4, $5, $6)"

@@ -21,7 +21,7 @@ Result<> check_inputs(const TxView& view) {
 Result<> check_amounts(const TxView& view) {
   std::uint64_t sum = 0;
   for (const chain::Output& output : view.outputs()) {
-    sum += std::min(output.coin.value, kMaxMoney + 1);
+    sum += std::min(output.amount.value, kMaxMoney + 1);
     if (sum > kMaxMoney)
       return fail(Code::kInvalidInput, "the transaction pays more than all money there is");
   }

@@ -316,7 +316,7 @@ class Recomputed {
       const std::uint32_t index = TRY(coins.get<std::uint32_t>(0));
       const std::uint64_t amount = TRY(coins.get<std::uint64_t>(1));
       const ByteView script = TRY(coins.get<ByteView>(2));
-      if (index >= view.outputs().size() || view.outputs()[index].coin.value != amount ||
+      if (index >= view.outputs().size() || view.outputs()[index].amount.value != amount ||
           !equal(view.outputs()[index].address, script))
         return wrong(tx, fmt::format("has another output {} than its coin says", index));
     }

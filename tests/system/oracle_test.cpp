@@ -147,7 +147,7 @@ json::value preview_row(const chain::Block& block, const chain::Tx& tx) {
     return out;
   };
   auto output = [&](const chain::Output& o) {
-    return json::array{to_hex(o.address), o.coin.value, block.assets_of(o).size()};
+    return json::array{to_hex(o.address), o.amount.value, block.assets_of(o).size()};
   };
   json::array outputs;
   for (const chain::Output& o : block.outputs_of(tx)) outputs.emplace_back(output(o));

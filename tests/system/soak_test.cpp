@@ -108,7 +108,7 @@ class SlippingCardanoNode final : public SlippingNode {
               {first}) {
     boost::json::object funds;
     for (const chain::GenesisUtxo& utxo : devnet.genesis_utxos())
-      funds[to_hex(utxo.address)] = utxo.coin.value;
+      funds[to_hex(utxo.address)] = utxo.amount.value;
     std::ofstream(directory / "shelley-genesis.json")
         << boost::json::serialize(boost::json::object{{"networkMagic", 42},
                                                       {"systemStart", "2024-01-02T03:04:05Z"},

@@ -56,7 +56,7 @@ class EraRun {
       EXPECT_TRUE(found != expected.end());
       if (found == expected.end()) return false;
       EXPECT_TRUE(equal(utxo.record.address, found->second.address));
-      EXPECT_EQ(utxo.record.coin.value, found->second.coin);
+      EXPECT_EQ(utxo.record.amount.value, found->second.amount);
       EXPECT_EQ(utxo.record.collateral_return, found->second.collateral_return);
       std::map<std::pair<Bytes, Bytes>, std::uint64_t> assets;
       for (const chain::Asset& asset : utxo.record.assets)

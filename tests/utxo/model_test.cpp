@@ -154,7 +154,7 @@ class Sequence {
 
   void expect_same(const Utxo& utxo, const ModelCoin& coin) {
     EXPECT_TRUE(equal(utxo.record.address, coin.address));
-    EXPECT_EQ(utxo.record.coin.value, coin.coin);
+    EXPECT_EQ(utxo.record.amount.value, coin.amount);
     EXPECT_EQ(utxo.record.slot.value, coin.slot);
     EXPECT_EQ(utxo.record.collateral_return, coin.collateral_return);
     EXPECT_EQ(utxo.record.coinbase, coin.coinbase);
@@ -192,11 +192,11 @@ class Sequence {
                              ? chain::credentials_of(address).payment
                              : std::nullopt;
     std::vector<std::pair<std::uint64_t, chain::Outpoint>> of_address, of_credential;
-    U128 coin = 0;
+    U128 amount = 0;
     for (const auto& [outpoint, held] : model_.now().unspent) {
       if (equal(held.address, address)) {
         of_address.emplace_back(held.slot, outpoint);
-        coin += held.coin;
+        amount += held.amount;
       }
       if (payment && network_.family == chain::Family::kCardano)
         if (const auto other = chain::credentials_of(held.address).payment;
@@ -217,7 +217,7 @@ class Sequence {
       return state.by_address(address, request);
     }));
     const Balance balance = state.balance(address).value();
-    ASSERT_TRUE(balance.coin == coin);
+    ASSERT_TRUE(balance.amount == amount);
     ASSERT_EQ(balance.utxos, of_address.size());
     if (payment && options_.index_credential) {
       ASSERT_NO_FATAL_FAILURE(expect(of_credential, [&](const PageRequest& request) {

@@ -21,7 +21,7 @@
 namespace coffer::utxo {
 
 void PrintTo(const Digest& d, std::ostream* out) {
-  *out << fmt::format("{} outputs, {}, acc {}", d.count, d.coin, d.acc.hex());
+  *out << fmt::format("{} outputs, {}, acc {}", d.count, d.amount, d.acc.hex());
 }
 
 namespace {

@@ -121,7 +121,7 @@ TEST(UtxoPages, BalanceOfVeryManyOutputsComesInParts) {  // E11
   const Balance rest = chain.state().balance(kScript, first.cursor).value();
   EXPECT_TRUE(rest.cursor.empty());
   EXPECT_EQ(first.utxos + rest.utxos, kBlocks * kOutputs);
-  EXPECT_TRUE(first.coin + rest.coin == U128{1000} * kBlocks * kOutputs);
+  EXPECT_TRUE(first.amount + rest.amount == U128{1000} * kBlocks * kOutputs);
 }
 
 TEST(UtxoPages, MissingRecordIsCorruptNotLeftOut) {  // E6
@@ -162,7 +162,7 @@ TEST(UtxoPages, EntryOfAnotherOwnerIsNotShown) {  // U11
   }
   const Balance balance = chain.state().balance(kAddress).value();
   EXPECT_EQ(balance.utxos, 1u);
-  EXPECT_TRUE(balance.coin == U128{1000});
+  EXPECT_TRUE(balance.amount == U128{1000});
 }
 
 TEST(UtxoPages, OutputIndexThatNoKeyHoldsIsNotFound) {  // U3

@@ -123,7 +123,7 @@ TEST(UtxoPruning, RedeemOutputsSpentInTheSameCommitAreNotTakenAgain) {  // U6
       ASSERT_TRUE(chain.store().flush());
       EXPECT_EQ(chain.digest().count, 1u);
       EXPECT_EQ(chain.state().stats().value().unspent, 1u);
-      EXPECT_TRUE(chain.state().stats().value().coin == U128{1000});
+      EXPECT_TRUE(chain.state().stats().value().amount == U128{1000});
       chain.expect_sound();
       if (behind > 5) continue;
       const auto found = chain.state().get(genesis[0].outpoint).value();

@@ -38,7 +38,7 @@ std::string render_utxo(const chain::Network& network, const utxo::Found& found)
   const utxo::UtxoRecord& record = found.utxo.record;
   std::string out = field_line("output", outpoint_text(family, found.utxo.outpoint));
   out += field_line("owner", api::owner_text(network, record.address));
-  out += field_line("value", fmt::format("{} {}", record.coin.value, api::coin_unit(family)));
+  out += field_line("value", fmt::format("{} {}", record.amount.value, api::coin_unit(family)));
   for (const chain::Asset& asset : record.assets)
     out += field_line(
         "", asset_text({asset.policy, Hash224::kSize}, asset.name, std::to_string(asset.quantity)));
@@ -64,7 +64,7 @@ std::string render_page(const chain::Network& network, const utxo::Page& page) {
                {"block", Align::kRight}});
   for (const utxo::Utxo& utxo : page.utxos)
     table.add_row({outpoint_text(network.family, utxo.outpoint),
-                   with_thousands(utxo.record.coin.value),
+                   with_thousands(utxo.record.amount.value),
                    utxo.record.assets.empty() ? "" : std::to_string(utxo.record.assets.size()),
                    with_thousands(utxo.record.number.value)});
   std::string out = page.utxos.empty() ? "no unspent outputs\n" : table.render();
@@ -75,8 +75,8 @@ std::string render_page(const chain::Network& network, const utxo::Page& page) {
 std::string render_balance(const chain::Network& network, ByteView address,
                            const utxo::Balance& balance) {
   std::string out = field_line("address", api::owner_text(network, address));
-  out += field_line(
-      "balance", fmt::format("{} {}", api::decimal(balance.coin), api::coin_unit(network.family)));
+  out += field_line("balance", fmt::format("{} {}", api::decimal(balance.amount),
+                                           api::coin_unit(network.family)));
   for (const auto& [asset, quantity] : balance.assets)
     out += field_line("", asset_text(asset.first.view(), asset.second, api::decimal(quantity)));
   out += field_line("outputs", with_thousands(balance.utxos));
@@ -87,8 +87,8 @@ std::string render_utxo_stats(const chain::Network& network, const utxo::Stats& 
   std::string out = field_line("block", block_text(network.family, stats.at, stats.number));
   out += field_line("store", std::string(utxo::to_string(stats.store)));
   out += field_line("unspent", with_thousands(stats.unspent));
-  out += field_line("value",
-                    fmt::format("{} {}", api::decimal(stats.coin), api::coin_unit(network.family)));
+  out += field_line(
+      "value", fmt::format("{} {}", api::decimal(stats.amount), api::coin_unit(network.family)));
   if (stats.store == utxo::StoreType::kMmr)
     out += field_line("leaves", with_thousands(stats.leaves));
   return out +

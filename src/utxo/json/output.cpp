@@ -70,7 +70,7 @@ void write_owner(json::Writer& out, const Network& network, ByteView address) {
 }
 
 void write_value(json::Writer& out, Family family, const utxo::UtxoRecord& record) {
-  const std::string coin = std::to_string(record.coin.value);
+  const std::string coin = std::to_string(record.amount.value);
   out.field(amount_field(family), coin).key("amounts").begin_array();
   write_amount(out, std::nullopt, {}, coin_unit(family), coin);
   for (const chain::Asset& asset : record.assets)
@@ -202,7 +202,7 @@ std::string page_json(const Network& network, const utxo::Page& page) {
 
 std::string balance_json(const Network& network, ByteView address, const utxo::Balance& balance) {
   json::Writer out;
-  const std::string coin = decimal(balance.coin);
+  const std::string coin = decimal(balance.amount);
   out.begin_object().field("address", owner_text(network, address));
   out.field(amount_field(network.family), coin).key("amounts").begin_array();
   write_amount(out, std::nullopt, {}, coin_unit(network.family), coin);

@@ -73,7 +73,7 @@ class Chain {
     const auto output = [&](const Bytes& address, const std::optional<Hash224>& policy) {
       chain::Output made;
       made.address = keep(address);
-      made.coin = Amount(1000);
+      made.amount = Amount(1000);
       if (policy) {
         made.assets = {static_cast<std::uint32_t>(block->assets.size()), 1};
         block->assets.push_back({keep(policy->view()).data(), {}, 1});

@@ -129,7 +129,7 @@ class Model::Builder {
   chain::Output output() {
     chain::Output output;
     output.address = model_.addresses_[rng_.below(model_.addresses_.size())];
-    output.coin = Amount(rng_.below(1'000'000'000));
+    output.amount = Amount(rng_.below(1'000'000'000));
     if (model_.family_ == chain::Family::kBitcoin) {
       static const Bytes kReturn = {0x6a, 0x01, 0x00};
       if (rng_.one_in(12)) output.address = kReturn;
@@ -199,7 +199,7 @@ void Model::apply(const ModelBlock& made) {
       state.spent.erase(outpoint);
       ModelCoin coin;
       coin.address.assign(output.address.begin(), output.address.end());
-      coin.coin = output.coin.value;
+      coin.amount = output.amount.value;
       for (const chain::Asset& asset : block.assets_of(output))
         coin.assets[{Bytes(asset.policy, asset.policy + 28),
                      Bytes(asset.name.begin(), asset.name.end())}] += asset.quantity;

@@ -17,7 +17,7 @@ namespace coffer::utxo {
 
 struct ModelCoin {
   Bytes address;
-  std::uint64_t coin = 0;
+  std::uint64_t amount = 0;
   std::map<std::pair<Bytes, Bytes>, std::uint64_t> assets;
   std::uint64_t slot = 0;
   bool collateral_return = false;
