@@ -69,7 +69,7 @@ Result<> Writer::apply_block(const bus::BlockApplied& event) {
   else
     tip_.undo_floor = tip_.delta_floor = event.ordinal.value + 1;
   if (!keep_spent) tip_.prune_block = event.ordinal.value + 1;
-  forget_spent_coins();
+  forget_spent_outputs();
   tip_.position = event.position();
   tip_.number = block.number;
   held_ = {held_.blocks + 1, held_bytes(), !keep_delta};
@@ -108,47 +108,47 @@ Result<> Writer::create(std::uint32_t tx, std::uint32_t index, std::uint32_t row
     return fail(Code::kInvalidInput, "transaction {} has more outputs than an index can count",
                 chain::display(block.family, block.txs[tx].id));
   const chain::Outpoint outpoint{block.txs[tx].id, index};
-  Coin* coin = changes_.coins.find(outpoint);
+  CachedOutput* cached = changes_.outputs.find(outpoint);
   // Ids repeat only where two coinbases are equal, before blocks had to state their height.
-  if (coin != nullptr || (block.txs[tx].coinbase && block.family == chain::Family::kBitcoin)) {
-    if (!TRY(overwrite(outpoint, coin))) return {};
-    coin = changes_.coins.find(outpoint);
+  if (cached != nullptr || (block.txs[tx].coinbase && block.family == chain::Family::kBitcoin)) {
+    if (!TRY(overwrite(outpoint, cached))) return {};
+    cached = changes_.outputs.find(outpoint);
   }
-  if (coin == nullptr) coin = &changes_.coins.insert(outpoint);
-  coin->state = CoinState::kFresh;
-  coin->row = row;
-  work_.created.push_back(coin);
+  if (cached == nullptr) cached = &changes_.outputs.insert(outpoint);
+  cached->state = CacheState::kFresh;
+  cached->row = row;
+  work_.created.push_back(cached);
   work_.created_tx.push_back(tx);
   return {};
 }
 
 // Makes room for an output whose id was there before (U4). False: the block itself has it twice,
 // and the first stands.
-Result<bool> Writer::overwrite(const chain::Outpoint& outpoint, Coin* coin) {
+Result<bool> Writer::overwrite(const chain::Outpoint& outpoint, CachedOutput* cached) {
   Overwritten old{outpoint, {}, {}};
-  if (coin != nullptr && coin->state == CoinState::kFresh) return false;
+  if (cached != nullptr && cached->state == CacheState::kFresh) return false;
   const OutpointKey key = outpoint_key(network_.family, outpoint);
-  if (coin != nullptr && coin->state == CoinState::kLive) {
-    const Body body = changes_.coins.take_body(*coin);
+  if (cached != nullptr && cached->state == CacheState::kLive) {
+    const Body body = changes_.outputs.take_body(*cached);
     old.record.assign(body.view().begin(), body.view().end());
-  } else if (coin == nullptr) {
+  } else if (cached == nullptr) {
     if (auto stored = TRY(db_.get(columns_.unspent, key.view()))) {
       old.record = std::move(*stored);
-      Coin& made = changes_.coins.insert(outpoint);
+      CachedOutput& made = changes_.outputs.insert(outpoint);
       made.on_disk = true;
       changes_.overwritten.emplace_back(outpoint, Body::copy(old.record));
     }
-  } else if (coin->body.size > 0) {  // spent since the last commit: its record was on disk
+  } else if (cached->body.size > 0) {  // spent since the last commit: its record was on disk
     // It has none if it took the place of that one and went within its block: see above.
-    changes_.overwritten.emplace_back(outpoint, changes_.coins.take_body(*coin));
+    changes_.overwritten.emplace_back(outpoint, changes_.outputs.take_body(*cached));
   }
   if (!old.record.empty()) TRY(count_in(old.record, false));
   // What is unspent again is no longer remembered as spent.
-  const bool maybe_held = coin != nullptr || !changes_.coinbases.insert(outpoint).second;
-  const auto held = !maybe_held
-                        ? changes_.spent.rend()
-                        : std::find_if(changes_.spent.rbegin(), changes_.spent.rend(),
-                                       [&](const SpentCoin& s) { return s.outpoint == outpoint; });
+  const bool maybe_held = cached != nullptr || !changes_.coinbases.insert(outpoint).second;
+  const auto held =
+      !maybe_held ? changes_.spent.rend()
+                  : std::find_if(changes_.spent.rbegin(), changes_.spent.rend(),
+                                 [&](const SpentOutput& s) { return s.outpoint == outpoint; });
   if (held != changes_.spent.rend()) {
     encode_spent(old.spent, held->by, changes_.blocks[held->block].second, held->before.view());
     changes_.spent.erase(std::next(held).base());
@@ -169,18 +169,18 @@ void Writer::take_inputs() {
   for (std::uint32_t row = 0; row < block.txs.size(); ++row) {
     for (const chain::Input& input : block.spent_by(block.txs[row])) {
       const chain::Outpoint outpoint = input.outpoint();
-      Coin* coin = changes_.coins.find(outpoint);
-      if (coin == nullptr && !(cardano && outpoint.index > kMaxCardanoIndex)) {
-        coin = &changes_.coins.insert(outpoint);
-        coin->state = CoinState::kFetching;
-        work_.fetching.push_back(coin);
-        work_.spends.push_back({coin, row});
-      } else if (coin != nullptr && coin->state == CoinState::kFresh) {
-        coin->state = CoinState::kTransient;
-        work_.spends.push_back({coin, row});
-      } else if (coin != nullptr && coin->state == CoinState::kLive) {
-        coin->state = CoinState::kSpending;
-        work_.spends.push_back({coin, row});
+      CachedOutput* cached = changes_.outputs.find(outpoint);
+      if (cached == nullptr && !(cardano && outpoint.index > kMaxCardanoIndex)) {
+        cached = &changes_.outputs.insert(outpoint);
+        cached->state = CacheState::kFetching;
+        work_.fetching.push_back(cached);
+        work_.spends.push_back({cached, row});
+      } else if (cached != nullptr && cached->state == CacheState::kFresh) {
+        cached->state = CacheState::kTransient;
+        work_.spends.push_back({cached, row});
+      } else if (cached != nullptr && cached->state == CacheState::kLive) {
+        cached->state = CacheState::kSpending;
+        work_.spends.push_back({cached, row});
       } else {
         missing_input(outpoint, row);
       }
@@ -200,31 +200,31 @@ void Writer::missing_input(const chain::Outpoint& outpoint, std::uint32_t tx) {
 
 Result<> Writer::fetch_inputs() {
   if (work_.fetching.empty()) return {};
-  std::vector<Coin*>& coins = work_.fetching;
-  std::sort(coins.begin(), coins.end(),
-            [](const Coin* a, const Coin* b) { return a->outpoint < b->outpoint; });
+  std::vector<CachedOutput*>& outputs = work_.fetching;
+  std::sort(outputs.begin(), outputs.end(),
+            [](const CachedOutput* a, const CachedOutput* b) { return a->outpoint < b->outpoint; });
   std::vector<OutpointKey> keys;
-  keys.reserve(coins.size());
+  keys.reserve(outputs.size());
   std::vector<ByteView> views;
-  views.reserve(coins.size());
-  for (const Coin* coin : coins) {
-    keys.push_back(outpoint_key(network_.family, coin->outpoint));
+  views.reserve(outputs.size());
+  for (const CachedOutput* cached : outputs) {
+    keys.push_back(outpoint_key(network_.family, cached->outpoint));
     views.push_back(keys.back().view());
   }
   kv::PinnedValues values;
   TRY(db_.multi_get(columns_.unspent, views, values));
-  for (std::size_t i = 0; i < coins.size(); ++i) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (const auto value = values[i]) {
-      changes_.coins.set_body(*coins[i], Body::copy(*value));
-      coins[i]->on_disk = true;
-      coins[i]->state = CoinState::kSpending;
+      changes_.outputs.set_body(*outputs[i], Body::copy(*value));
+      outputs[i]->on_disk = true;
+      outputs[i]->state = CacheState::kSpending;
     }
   }
   // What is still being fetched is nowhere.
   std::erase_if(work_.spends, [&](const Spend& spend) {
-    if (spend.coin->state != CoinState::kFetching) return false;
-    missing_input(spend.coin->outpoint, spend.tx);
-    changes_.coins.erase(*spend.coin);
+    if (spend.cached->state != CacheState::kFetching) return false;
+    missing_input(spend.cached->outpoint, spend.tx);
+    changes_.outputs.erase(*spend.cached);
     return true;
   });
   return {};
@@ -233,32 +233,32 @@ Result<> Writer::fetch_inputs() {
 // The first Allegra block gave the unspent redeem outputs of the genesis back to the reserves (U6).
 // Once in the life of a chain, so a scan is fine.
 Result<> Writer::remove_redeem_outputs() {
-  const auto take = [&](Coin& coin) {
-    coin.state = CoinState::kSpending;
-    work_.spends.push_back({&coin, chain::kNone});
+  const auto take = [&](CachedOutput& cached) {
+    cached.state = CacheState::kSpending;
+    work_.spends.push_back({&cached, chain::kNone});
   };
-  for (const Coin* found : changes_.coins.all()) {
-    if (found->state != CoinState::kLive) continue;
+  for (const CachedOutput* found : changes_.outputs.all()) {
+    if (found->state != CacheState::kLive) continue;
     if (chain::is_redeem_address(TRY(decode_head(found->body.view())).address))
-      take(*changes_.coins.find(found->outpoint));
+      take(*changes_.outputs.find(found->outpoint));
   }
   kv::Iterator it = db_.iterate(columns_.unspent, {.fill_cache = false});
   for (it.seek_to_first(); it.valid(); it.next()) {
     if (!chain::is_redeem_address(TRY(decode_head(it.value())).address)) continue;
     const chain::Outpoint outpoint = read_outpoint(network_.family, it.key().data());
-    if (changes_.coins.find(outpoint) != nullptr) continue;  // changed since; seen above
-    Coin& coin = changes_.coins.insert(outpoint);
-    coin.on_disk = true;
-    changes_.coins.set_body(coin, Body::copy(it.value()));
-    take(coin);
+    if (changes_.outputs.find(outpoint) != nullptr) continue;  // changed since; seen above
+    CachedOutput& cached = changes_.outputs.insert(outpoint);
+    cached.on_disk = true;
+    changes_.outputs.set_body(cached, Body::copy(it.value()));
+    take(cached);
   }
   return it.status();
 }
 
-ByteView Writer::encode_created(const Coin& coin, std::uint32_t tx,
+ByteView Writer::encode_created(const CachedOutput& cached, std::uint32_t tx,
                                 std::optional<std::uint64_t> leaf) {
   const chain::Block& block = *work_.block;
-  const chain::Output& output = block.outputs[coin.row];
+  const chain::Output& output = block.outputs[cached.row];
   work_.scratch.clear();
   encode_record(work_.scratch, Origin::of(block), output, block.assets_of(output),
                 !block.txs[tx].valid,
@@ -269,23 +269,23 @@ ByteView Writer::encode_created(const Coin& coin, std::uint32_t tx,
 // Records of what the block leaves behind, in the order of transactions and outputs.
 Result<> Writer::settle_created() {
   for (std::size_t i = 0; i < work_.created.size(); ++i) {
-    Coin& coin = *work_.created[i];
+    CachedOutput& cached = *work_.created[i];
     const std::uint32_t tx = work_.created_tx[i];
-    if (coin.state == CoinState::kTransient) {
-      work_.delta.transient.push_back(coin.outpoint);
+    if (cached.state == CacheState::kTransient) {
+      work_.delta.transient.push_back(cached.outpoint);
       if (work_.keep_spent)
-        changes_.coins.set_body(coin, Body::copy(encode_created(coin, tx, std::nullopt)));
+        changes_.outputs.set_body(cached, Body::copy(encode_created(cached, tx, std::nullopt)));
       continue;
     }
     std::optional<std::uint64_t> leaf;
     if (accumulator_)
-      leaf = TRY(append_leaf(coin.outpoint, encode_created(coin, tx, std::nullopt)));
-    const ByteView record = encode_created(coin, tx, leaf);
-    changes_.coins.set_body(coin, Body::copy(record));
-    coin.state = CoinState::kLive;
+      leaf = TRY(append_leaf(cached.outpoint, encode_created(cached, tx, std::nullopt)));
+    const ByteView record = encode_created(cached, tx, leaf);
+    changes_.outputs.set_body(cached, Body::copy(record));
+    cached.state = CacheState::kLive;
     ++tip_.unspent;
-    tip_.amount += work_.block->outputs[coin.row].amount.value;
-    if (work_.keep_delta) work_.delta.created.push_back({coin.outpoint, {}, {}});
+    tip_.amount += work_.block->outputs[cached.row].amount.value;
+    if (work_.keep_delta) work_.delta.created.push_back({cached.outpoint, {}, {}});
   }
   counters_.created += work_.created.size();
   return {};
@@ -293,20 +293,20 @@ Result<> Writer::settle_created() {
 
 Result<> Writer::settle_spent() {
   for (const Spend& spend : work_.spends) {
-    Coin& coin = *spend.coin;
+    CachedOutput& cached = *spend.cached;
     const Hash256 by = spend.tx == chain::kNone ? Hash256{} : work_.block->txs[spend.tx].id;
-    if (coin.state == CoinState::kTransient) {
+    if (cached.state == CacheState::kTransient) {
       if (work_.keep_spent)
-        changes_.add_spent(coin.outpoint, Body::copy(coin.body.view()), by, work_.change_block);
+        changes_.add_spent(cached.outpoint, Body::copy(cached.body.view()), by, work_.change_block);
       continue;
     }
-    CHECK(coin.state == CoinState::kSpending);
-    const RecordHead head = TRY(decode_head(coin.body.view()));
+    CHECK(cached.state == CacheState::kSpending);
+    const RecordHead head = TRY(decode_head(cached.body.view()));
     --tip_.unspent;
     tip_.amount -= head.amount.value;
-    if (work_.keep_delta) work_.delta.spent.push_back({coin.outpoint, {}, by});
+    if (work_.keep_delta) work_.delta.spent.push_back({cached.outpoint, {}, by});
     if (work_.keep_spent)
-      changes_.add_spent(coin.outpoint, Body::copy(coin.body.view()), by, work_.change_block);
+      changes_.add_spent(cached.outpoint, Body::copy(cached.body.view()), by, work_.change_block);
   }
   counters_.spent += work_.spends.size();
   return {};
@@ -320,9 +320,9 @@ void Writer::settle_delta(Ordinal ordinal) {
   delta.hash = block.hash;
   if (options_.self_contained_delta) {
     for (DeltaEntry& entry : delta.created)
-      entry.record = changes_.coins.find(entry.outpoint)->body.view();
+      entry.record = changes_.outputs.find(entry.outpoint)->body.view();
     for (DeltaEntry& entry : delta.spent)
-      entry.record = changes_.coins.find(entry.outpoint)->body.view();
+      entry.record = changes_.outputs.find(entry.outpoint)->body.view();
   }
   for (const Overwritten& old : work_.overwritten)
     delta.replaced.push_back({old.outpoint, old.record, old.spent});
@@ -333,13 +333,13 @@ void Writer::settle_delta(Ordinal ordinal) {
 }
 
 // What is not on disk leaves no trace; what is will be deleted there.
-void Writer::forget_spent_coins() {
+void Writer::forget_spent_outputs() {
   for (const Spend& spend : work_.spends) {
-    Coin& coin = *spend.coin;
-    if (coin.on_disk)
-      coin.state = CoinState::kSpent;
+    CachedOutput& cached = *spend.cached;
+    if (cached.on_disk)
+      cached.state = CacheState::kSpent;
     else
-      changes_.coins.erase(coin);
+      changes_.outputs.erase(cached);
   }
 }
 

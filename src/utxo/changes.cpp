@@ -29,9 +29,9 @@ class BatchSink {
   kv::Column column_;
 };
 
-struct KeyedCoin {
+struct KeyedOutput {
   OutpointKey key;
-  const Coin* coin = nullptr;
+  const CachedOutput* cached = nullptr;
 };
 
 struct IndexEntry {
@@ -49,18 +49,18 @@ void sort_by_key(std::vector<Entry>& entries) {
 class CommitWriter {
  public:
   CommitWriter(const CommitPlan& plan, const ChangeSet& changes, const Tip& tip)
-      : plan_(plan), changes_(changes), tip_(tip), coins_(changes.coins.all()) {}
+      : plan_(plan), changes_(changes), tip_(tip), outputs_(changes.outputs.all()) {}
 
   template <typename Sink>
   Result<> unspent(Sink& sink) const {
-    std::vector<KeyedCoin> sorted;
-    sorted.reserve(coins_.size());
-    for (const Coin* coin : coins_)
-      sorted.push_back({outpoint_key(plan_.family, coin->outpoint), coin});
+    std::vector<KeyedOutput> sorted;
+    sorted.reserve(outputs_.size());
+    for (const CachedOutput* cached : outputs_)
+      sorted.push_back({outpoint_key(plan_.family, cached->outpoint), cached});
     sort_by_key(sorted);
-    for (const KeyedCoin& at : sorted) {
-      if (at.coin->state == CoinState::kLive)
-        TRY(sink.put(at.key.view(), at.coin->body.view()));
+    for (const KeyedOutput& at : sorted) {
+      if (at.cached->state == CacheState::kLive)
+        TRY(sink.put(at.key.view(), at.cached->body.view()));
       else
         TRY(sink.del(at.key.view()));
     }
@@ -70,7 +70,7 @@ class CommitWriter {
   template <typename Sink, typename OwnerOf>
   Result<> index(Sink& sink, OwnerOf owner_of) const {
     std::vector<IndexEntry> entries;
-    entries.reserve(coins_.size());
+    entries.reserve(outputs_.size());
     const auto add = [&](const chain::Outpoint& outpoint, ByteView record, bool put) -> Result<> {
       const RecordHead head = TRY(decode_head(record));
       if (const std::optional<Hash224> owner = owner_of(head.address))
@@ -79,9 +79,9 @@ class CommitWriter {
     };
     for (const auto& [outpoint, body] : changes_.overwritten)
       TRY(add(outpoint, body.view(), false));
-    for (const Coin* coin : coins_)
-      if (coin->body.size > 0)
-        TRY(add(coin->outpoint, coin->body.view(), coin->state == CoinState::kLive));
+    for (const CachedOutput* cached : outputs_)
+      if (cached->body.size > 0)
+        TRY(add(cached->outpoint, cached->body.view(), cached->state == CacheState::kLive));
     sort_by_key(entries);
     for (const IndexEntry& entry : entries) {
       if (entry.put)
@@ -112,7 +112,7 @@ class CommitWriter {
     struct Entry {
       OutpointKey key;
       std::size_t order = 0;  // the last of a key wins
-      const SpentCoin* coin = nullptr;
+      const SpentOutput* cached = nullptr;
       const RawChange* other = nullptr;
     };
     std::vector<Entry> entries;
@@ -120,9 +120,9 @@ class CommitWriter {
     for (const RawChange& other : changes_.spent_other)
       entries.push_back(
           {outpoint_key(plan_.family, other.outpoint), entries.size(), nullptr, &other});
-    for (const SpentCoin& coin : changes_.spent)
+    for (const SpentOutput& cached : changes_.spent)
       entries.push_back(
-          {outpoint_key(plan_.family, coin.outpoint), entries.size(), &coin, nullptr});
+          {outpoint_key(plan_.family, cached.outpoint), entries.size(), &cached, nullptr});
     std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
       const int order = std::memcmp(a.key.bytes.data(), b.key.bytes.data(), a.key.size);
       return order != 0 ? order < 0 : a.order < b.order;
@@ -131,10 +131,10 @@ class CommitWriter {
     for (std::size_t i = 0; i < entries.size(); ++i) {
       const Entry& entry = entries[i];
       if (i + 1 < entries.size() && equal(entry.key.view(), entries[i + 1].key.view())) continue;
-      if (entry.coin != nullptr) {
+      if (entry.cached != nullptr) {
         value.clear();
-        encode_spent(value, entry.coin->by, changes_.blocks[entry.coin->block].second,
-                     entry.coin->before.view());
+        encode_spent(value, entry.cached->by, changes_.blocks[entry.cached->block].second,
+                     entry.cached->before.view());
         TRY(sink.put(entry.key.view(), value));
       } else if (entry.other->value) {
         TRY(sink.put(entry.key.view(), *entry.other->value));
@@ -188,7 +188,7 @@ class CommitWriter {
   const CommitPlan& plan_;
   const ChangeSet& changes_;
   const Tip& tip_;
-  const std::vector<const Coin*> coins_;
+  const std::vector<const CachedOutput*> outputs_;
 };
 
 Result<> commit_batch(const CommitPlan& plan, const CommitWriter& writer) {
@@ -232,7 +232,7 @@ std::uint32_t ChangeSet::add_block(const chain::Block& block) {
 
 void ChangeSet::add_spent(const chain::Outpoint& outpoint, Body before, const Hash256& by,
                           std::uint32_t block) {
-  other_bytes += sizeof(SpentCoin) + before.size;
+  other_bytes += sizeof(SpentOutput) + before.size;
   spent.push_back({outpoint, std::move(before), by, block});
 }
 

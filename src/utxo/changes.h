@@ -5,14 +5,14 @@
 #include <deque>
 #include <unordered_set>
 
-#include "utxo/coin_table.h"
 #include "utxo/columns.h"
 #include "utxo/meta.h"
+#include "utxo/output_cache.h"
 #include "utxo/record.h"
 
 namespace coffer::utxo {
 
-struct SpentCoin {
+struct SpentOutput {
   chain::Outpoint outpoint;
   Body before;
   Hash256 by{};
@@ -26,8 +26,8 @@ struct RawChange {
 };
 
 struct ChangeSet {
-  CoinTable coins;
-  std::vector<SpentCoin> spent;        // new records of utxo_spent
+  OutputCache outputs;
+  std::vector<SpentOutput> spent;      // new records of utxo_spent
   std::vector<RawChange> spent_other;  // other changes to utxo_spent; `spent` wins over them
   // Records on disk that are overwritten by others of the same outpoint (U4): their index entries
   // go.
@@ -39,15 +39,15 @@ struct ChangeSet {
   // come again.
   std::unordered_set<chain::Outpoint, chain::OutpointHash> coinbases;
   std::vector<std::pair<Bytes, std::optional<Bytes>>> mmr;  // sorted; keys of utxo_mmr_nodes
-  std::size_t other_bytes = 0;                              // besides the coins
+  std::size_t other_bytes = 0;                              // besides the outputs
 
   std::uint32_t add_block(const chain::Block& block);
   void add_spent(const chain::Outpoint& outpoint, Body before, const Hash256& by,
                  std::uint32_t block);
   void add_delta(Ordinal ordinal, Bytes delta);
 
-  std::size_t bytes() const { return coins.bytes() + other_bytes; }
-  std::size_t changes() const { return coins.size() + spent.size() + spent_other.size(); }
+  std::size_t bytes() const { return outputs.bytes() + other_bytes; }
+  std::size_t changes() const { return outputs.size() + spent.size() + spent_other.size(); }
 };
 
 struct CommitPlan {

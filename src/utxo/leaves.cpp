@@ -25,7 +25,7 @@ Result<> Writer::settle_leaves() {
     return accumulator_->set().spend(*head.leaf);
   };
   for (const Spend& spent : work_.spends)
-    if (spent.coin->state == CoinState::kSpending) TRY(spend(spent.coin->body.view()));
+    if (spent.cached->state == CacheState::kSpending) TRY(spend(spent.cached->body.view()));
   for (const Overwritten& old : work_.overwritten)
     if (!old.record.empty()) TRY(spend(old.record));
   if (!work_.keep_delta) return accumulator_->prune(mmr);  // final as soon as it is applied

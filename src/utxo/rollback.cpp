@@ -138,45 +138,45 @@ std::unexpected<Error> absent(chain::Family family, const chain::Outpoint& outpo
 Result<> Writer::undo_created(const BlockDelta& delta) {
   std::vector<chain::Outpoint> on_disk;
   for (const DeltaEntry& entry : delta.created) {
-    Coin* coin = changes_.coins.find(entry.outpoint);
-    if (coin == nullptr) {
+    CachedOutput* cached = changes_.outputs.find(entry.outpoint);
+    if (cached == nullptr) {
       on_disk.push_back(entry.outpoint);
       continue;
     }
-    if (coin->state != CoinState::kLive)  // else a later block spent it, and that is undone
+    if (cached->state != CacheState::kLive)  // else a later block spent it, and that is undone
       return fail(Code::kCorrupt,
                   "the delta of block {} creates an output twice; run 'coffer utxo "
                   "rebuild'",
                   delta.number.value);
-    TRY(count_in(coin->body.view(), false));
-    if (coin->on_disk)
-      coin->state = CoinState::kSpent;
+    TRY(count_in(cached->body.view(), false));
+    if (cached->on_disk)
+      cached->state = CacheState::kSpent;
     else
-      changes_.coins.erase(*coin);
+      changes_.outputs.erase(*cached);
   }
   kv::PinnedValues values;
   TRY(fetch(db_, columns_.unspent, network_.family, on_disk, values));
   for (std::size_t i = 0; i < on_disk.size(); ++i) {
     const auto value = values[i];
     if (!value) return absent(network_.family, on_disk[i], "utxo_unspent");
-    Coin& coin = changes_.coins.insert(on_disk[i]);
-    coin.on_disk = true;
-    coin.state = CoinState::kSpent;
-    changes_.coins.set_body(coin, Body::copy(*value));
+    CachedOutput& cached = changes_.outputs.insert(on_disk[i]);
+    cached.on_disk = true;
+    cached.state = CacheState::kSpent;
+    changes_.outputs.set_body(cached, Body::copy(*value));
     TRY(count_in(*value, false));
   }
   return {};
 }
 
 Result<> Writer::restore(const chain::Outpoint& outpoint, ByteView record) {
-  Coin* coin = changes_.coins.find(outpoint);
-  if (coin == nullptr) {
-    coin = &changes_.coins.insert(outpoint);
-  } else if (coin->on_disk) {  // another record of this id stands there
-    changes_.overwritten.emplace_back(outpoint, changes_.coins.take_body(*coin));
+  CachedOutput* cached = changes_.outputs.find(outpoint);
+  if (cached == nullptr) {
+    cached = &changes_.outputs.insert(outpoint);
+  } else if (cached->on_disk) {  // another record of this id stands there
+    changes_.overwritten.emplace_back(outpoint, changes_.outputs.take_body(*cached));
   }
-  coin->state = CoinState::kLive;
-  changes_.coins.set_body(*coin, Body::copy(record));
+  cached->state = CacheState::kLive;
+  changes_.outputs.set_body(*cached, Body::copy(record));
   return count_in(record, true);
 }
 
@@ -242,25 +242,25 @@ Result<> Writer::drop_created_after(const bus::Position& to) {
     if (facts.block_hash.empty()) return false;  // of the genesis files
     return to.at_origin || facts.slot > to.point.slot;
   };
-  const auto drop = [&](Coin& coin) -> Result<> {
-    TRY(count_in(coin.body.view(), false));
-    if (coin.on_disk)
-      coin.state = CoinState::kSpent;
+  const auto drop = [&](CachedOutput& cached) -> Result<> {
+    TRY(count_in(cached.body.view(), false));
+    if (cached.on_disk)
+      cached.state = CacheState::kSpent;
     else
-      changes_.coins.erase(coin);
+      changes_.outputs.erase(cached);
     return {};
   };
-  for (const Coin* found : changes_.coins.all())
-    if (found->state == CoinState::kLive && TRY(later(found->body.view())))
-      TRY(drop(*changes_.coins.find(found->outpoint)));
+  for (const CachedOutput* found : changes_.outputs.all())
+    if (found->state == CacheState::kLive && TRY(later(found->body.view())))
+      TRY(drop(*changes_.outputs.find(found->outpoint)));
   kv::Iterator it = db_.iterate(columns_.unspent, {.fill_cache = false});
   for (it.seek_to_first(); it.valid(); it.next()) {
     const chain::Outpoint outpoint = read_outpoint(network_.family, it.key().data());
-    if (!TRY(later(it.value())) || changes_.coins.find(outpoint) != nullptr) continue;
-    Coin& coin = changes_.coins.insert(outpoint);
-    coin.on_disk = true;
-    changes_.coins.set_body(coin, Body::copy(it.value()));
-    TRY(drop(coin));
+    if (!TRY(later(it.value())) || changes_.outputs.find(outpoint) != nullptr) continue;
+    CachedOutput& cached = changes_.outputs.insert(outpoint);
+    cached.on_disk = true;
+    changes_.outputs.set_body(cached, Body::copy(it.value()));
+    TRY(drop(cached));
   }
   return it.status();
 }

@@ -63,12 +63,12 @@ Result<> Writer::add_genesis(std::span<const chain::GenesisUtxo> genesis) {
       record.clear();
       encode_record(record, origin, output, {}, false, false, leaf);
     }
-    if (changes_.coins.find(utxo.outpoint) != nullptr)
+    if (changes_.outputs.find(utxo.outpoint) != nullptr)
       return fail(Code::kInvalidInput, "the genesis files hold an address twice: {}",
                   to_hex(utxo.address));
-    Coin& coin = changes_.coins.insert(utxo.outpoint);
-    coin.state = CoinState::kLive;
-    changes_.coins.set_body(coin, Body::copy(record));
+    CachedOutput& cached = changes_.outputs.insert(utxo.outpoint);
+    cached.state = CacheState::kLive;
+    changes_.outputs.set_body(cached, Body::copy(record));
     TRY(count_in(record, true));
   }
   held_.blocks = 1;

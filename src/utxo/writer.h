@@ -45,7 +45,7 @@ class Writer {
 
  private:
   struct Spend {
-    Coin* coin = nullptr;
+    CachedOutput* cached = nullptr;
     std::uint32_t tx = 0;  // a row of Block::txs; kNone: a rule of the ledger
   };
   struct Overwritten {
@@ -55,10 +55,10 @@ class Writer {
   // The block in hand.
   struct Work {
     const chain::Block* block = nullptr;
-    std::vector<Coin*> created;
+    std::vector<CachedOutput*> created;
     std::vector<std::uint32_t> created_tx;  // beside it: rows of Block::txs
     std::vector<Spend> spends;
-    std::vector<Coin*> fetching;
+    std::vector<CachedOutput*> fetching;
     std::vector<Overwritten> overwritten;
     std::uint32_t change_block = 0;
     std::uint64_t first_leaf = 0;
@@ -73,16 +73,17 @@ class Writer {
   Result<> apply_block(const bus::BlockApplied& event);
   Result<> create_outputs();
   Result<> create(std::uint32_t tx, std::uint32_t index, std::uint32_t row);
-  Result<bool> overwrite(const chain::Outpoint& outpoint, Coin* coin);
+  Result<bool> overwrite(const chain::Outpoint& outpoint, CachedOutput* cached);
   void take_inputs();
   Result<> fetch_inputs();
   Result<> remove_redeem_outputs();
   Result<> settle_created();
   Result<> settle_spent();
   void settle_delta(Ordinal ordinal);
-  void forget_spent_coins();
+  void forget_spent_outputs();
   void missing_input(const chain::Outpoint& outpoint, std::uint32_t tx);
-  ByteView encode_created(const Coin& coin, std::uint32_t tx, std::optional<std::uint64_t> leaf);
+  ByteView encode_created(const CachedOutput& cached, std::uint32_t tx,
+                          std::optional<std::uint64_t> leaf);
 
   // rollback.cpp
   Result<> undo_to(const bus::Position& to);

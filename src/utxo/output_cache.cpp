@@ -1,4 +1,4 @@
-#include "utxo/coin_table.h"
+#include "utxo/output_cache.h"
 
 #include <random>
 
@@ -12,12 +12,12 @@ constexpr std::size_t kAllocation = 16;    // what the heap adds to a record
 
 }  // namespace
 
-CoinTable::CoinTable() : slots_(kFirstSlots) {
+OutputCache::OutputCache() : slots_(kFirstSlots) {
   std::random_device device;
   salt_ = (static_cast<std::uint64_t>(device()) << 32) | device() | 1;
 }
 
-std::uint32_t CoinTable::hash(const chain::Outpoint& outpoint) const {
+std::uint32_t OutputCache::hash(const chain::Outpoint& outpoint) const {
   // A product's high half depends on all bits of both factors.
   const std::uint64_t word = load_le<std::uint64_t>(outpoint.tx.data() + 8) ^
                              load_le<std::uint64_t>(outpoint.tx.data()) ^
@@ -28,21 +28,21 @@ std::uint32_t CoinTable::hash(const chain::Outpoint& outpoint) const {
 }
 
 // Where the outpoint is, or would be.
-std::size_t CoinTable::slot_of(const chain::Outpoint& outpoint, std::uint32_t hash) const {
+std::size_t OutputCache::slot_of(const chain::Outpoint& outpoint, std::uint32_t hash) const {
   const std::size_t mask = slots_.size() - 1;
   std::size_t at = hash & mask;
   while (slots_[at].id != 0 &&
-         !(slots_[at].hash == hash && coin(slots_[at].id).outpoint == outpoint))
+         !(slots_[at].hash == hash && entry(slots_[at].id).outpoint == outpoint))
     at = (at + 1) & mask;
   return at;
 }
 
-Coin* CoinTable::find(const chain::Outpoint& outpoint) {
+CachedOutput* OutputCache::find(const chain::Outpoint& outpoint) {
   const Slot& slot = slots_[slot_of(outpoint, hash(outpoint))];
-  return slot.id == 0 ? nullptr : &coin(slot.id);
+  return slot.id == 0 ? nullptr : &entry(slot.id);
 }
 
-void CoinTable::grow() {
+void OutputCache::grow() {
   std::vector<Slot> old(slots_.size() * 2);
   old.swap(slots_);
   const std::size_t mask = slots_.size() - 1;
@@ -54,29 +54,29 @@ void CoinTable::grow() {
   }
 }
 
-Coin& CoinTable::insert(const chain::Outpoint& outpoint) {
+CachedOutput& OutputCache::insert(const chain::Outpoint& outpoint) {
   if (2 * (size_ + 1) > slots_.size()) grow();
   std::uint32_t id = 0;
   if (!free_.empty()) {
     id = free_.back();
     free_.pop_back();
   } else {
-    if (used_ % kChunk == 0) chunks_.push_back(std::make_unique<Coin[]>(kChunk));
+    if (used_ % kChunk == 0) chunks_.push_back(std::make_unique<CachedOutput[]>(kChunk));
     id = ++used_;
   }
   const std::uint32_t h = hash(outpoint);
   Slot& slot = slots_[slot_of(outpoint, h)];
   CHECK(slot.id == 0);
   slot = {id, h};
-  Coin& made = coin(id);
-  made = Coin{};
+  CachedOutput& made = entry(id);
+  made = CachedOutput{};
   made.outpoint = outpoint;
   ++size_;
-  bytes_ += sizeof(Coin);
+  bytes_ += sizeof(CachedOutput);
   return made;
 }
 
-void CoinTable::erase(Coin& gone) {
+void OutputCache::erase(CachedOutput& gone) {
   const std::size_t mask = slots_.size() - 1;
   std::size_t hole = slot_of(gone.outpoint, hash(gone.outpoint));
   CHECK(slots_[hole].id != 0);
@@ -84,7 +84,7 @@ void CoinTable::erase(Coin& gone) {
   if (gone.body.bytes) bytes_ -= gone.body.size + kAllocation;
   gone.body = {};
   --size_;
-  bytes_ -= sizeof(Coin);
+  bytes_ -= sizeof(CachedOutput);
   // Moves what follows into the hole, unless that would put it before its own place.
   for (std::size_t at = (hole + 1) & mask; slots_[at].id != 0; at = (at + 1) & mask) {
     const std::size_t home = slots_[at].hash & mask;
@@ -96,23 +96,23 @@ void CoinTable::erase(Coin& gone) {
   slots_[hole] = {};
 }
 
-void CoinTable::set_body(Coin& at, Body body) {
+void OutputCache::set_body(CachedOutput& at, Body body) {
   if (at.body.bytes) bytes_ -= at.body.size + kAllocation;
   bytes_ += body.size + kAllocation;
   at.body = std::move(body);
 }
 
-Body CoinTable::take_body(Coin& at) {
+Body OutputCache::take_body(CachedOutput& at) {
   if (at.body.bytes) bytes_ -= at.body.size + kAllocation;
   return std::exchange(at.body, {});
 }
 
-std::vector<const Coin*> CoinTable::all() const {
-  std::vector<const Coin*> coins;
-  coins.reserve(size_);
+std::vector<const CachedOutput*> OutputCache::all() const {
+  std::vector<const CachedOutput*> outputs;
+  outputs.reserve(size_);
   for (const Slot& slot : slots_)
-    if (slot.id != 0) coins.push_back(&coin(slot.id));
-  return coins;
+    if (slot.id != 0) outputs.push_back(&entry(slot.id));
+  return outputs;
 }
 
 }  // namespace coffer::utxo
