@@ -23,7 +23,7 @@ using cli::with_thousands;
 Result<config::Config> settings_of_the_data(const config::Config& config) {
   const UtxoReader reader = TRY(UtxoReader::open(config));
   const kv::Column meta = TRY(reader.db->column("utxo_meta"));
-  const auto shape = TRY(utxo::read_shape(*reader.db, meta));
+  const auto shape = TRY(utxo::read_stored_options(*reader.db, meta));
   if (!shape) return fail(Code::kNotFound, "no UTXO state in {} yet", config.data_dir);
   config::Config actual = config;
   utxo::Settings& settings = actual.edit<utxo::Settings>();

@@ -34,7 +34,7 @@ void Writer::Work::clear() {
 
 Result<> Writer::apply(const bus::BlockApplied& event) {
   Result<> done = apply_block(event);
-  return done ? done : give_up(std::move(done));
+  return done ? done : discard_uncommitted(std::move(done));
 }
 
 Result<> Writer::apply_block(const bus::BlockApplied& event) {
@@ -61,11 +61,11 @@ Result<> Writer::apply_block(const bus::BlockApplied& event) {
     if (tip_.era < kAllegra && block.era >= kAllegra) TRY(remove_redeem_outputs());
     tip_.era = block.era;
   }
-  TRY(settle_created());
-  TRY(settle_spent());
-  TRY(settle_leaves());
+  TRY(finalize_created());
+  TRY(finalize_spent());
+  TRY(finalize_leaves());
   if (work_.keep_delta)
-    settle_delta(event.ordinal);
+    finalize_delta(event.ordinal);
   else
     tip_.undo_floor = tip_.delta_floor = event.ordinal.value + 1;
   if (!keep_spent) tip_.prune_block = event.ordinal.value + 1;
@@ -157,7 +157,7 @@ Result<bool> Writer::overwrite(const chain::Outpoint& outpoint, CachedOutput* ca
   }
   if (!old.spent.empty()) {
     changes_.spent_other.push_back({outpoint, std::nullopt});
-    if (work_.keep_delta) tip_.reborn.push_back(outpoint);
+    if (work_.keep_delta) tip_.recreated_outpoints.push_back(outpoint);
   }
   if (!old.record.empty() || !old.spent.empty()) work_.overwritten.push_back(std::move(old));
   return true;
@@ -260,14 +260,14 @@ ByteView Writer::encode_created(const CachedOutput& cached, std::uint32_t tx,
   const chain::Block& block = *work_.block;
   const chain::Output& output = block.outputs[cached.row];
   work_.scratch.clear();
-  encode_record(work_.scratch, Origin::of(block), output, block.assets_of(output),
+  encode_record(work_.scratch, CreationBlock::of(block), output, block.assets_of(output),
                 !block.txs[tx].valid,
                 block.txs[tx].coinbase && block.family == chain::Family::kBitcoin, leaf);
   return work_.scratch;
 }
 
 // Records of what the block leaves behind, in the order of transactions and outputs.
-Result<> Writer::settle_created() {
+Result<> Writer::finalize_created() {
   for (std::size_t i = 0; i < work_.created.size(); ++i) {
     CachedOutput& cached = *work_.created[i];
     const std::uint32_t tx = work_.created_tx[i];
@@ -291,7 +291,7 @@ Result<> Writer::settle_created() {
   return {};
 }
 
-Result<> Writer::settle_spent() {
+Result<> Writer::finalize_spent() {
   for (const Spend& spend : work_.spends) {
     CachedOutput& cached = *spend.cached;
     const Hash256 by = spend.tx == chain::kNone ? Hash256{} : work_.block->txs[spend.tx].id;
@@ -312,7 +312,7 @@ Result<> Writer::settle_spent() {
   return {};
 }
 
-void Writer::settle_delta(Ordinal ordinal) {
+void Writer::finalize_delta(Ordinal ordinal) {
   const chain::Block& block = *work_.block;
   BlockDelta& delta = work_.delta;
   delta.number = block.number;

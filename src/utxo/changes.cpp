@@ -224,7 +224,7 @@ Result<> commit_files(const CommitPlan& plan, const CommitWriter& writer) {
 }  // namespace
 
 std::uint32_t ChangeSet::add_block(const chain::Block& block) {
-  blocks.emplace_back(block.hash, Origin::of(block));
+  blocks.emplace_back(block.hash, CreationBlock::of(block));
   blocks.back().second.block_hash = blocks.back().first.view();
   other_bytes += sizeof(blocks.back());
   return static_cast<std::uint32_t>(blocks.size() - 1);

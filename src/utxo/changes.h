@@ -32,7 +32,8 @@ struct ChangeSet {
   // Records on disk that are overwritten by others of the same outpoint (U4): their index entries
   // go.
   std::vector<std::pair<chain::Outpoint, Body>> overwritten;
-  std::deque<std::pair<Hash256, Origin>> blocks;  // of `spent`; a deque, so that views stay good
+  std::deque<std::pair<Hash256, CreationBlock>>
+      blocks;  // of `spent`; a deque, so that views stay good
   std::vector<std::pair<Ordinal, Bytes>> deltas;
   std::vector<Ordinal> dropped_deltas;
   // Outputs of the coinbases in the set: only one of these can have come and gone within it and

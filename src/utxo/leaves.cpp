@@ -13,7 +13,7 @@ Result<std::uint64_t> Writer::append_leaf(const chain::Outpoint& outpoint, ByteV
   return leaf;
 }
 
-Result<> Writer::settle_leaves() {
+Result<> Writer::finalize_leaves() {
   if (!accumulator_) return {};
   MmrDelta mmr;
   mmr.first_leaf = work_.first_leaf;

@@ -13,51 +13,55 @@ std::unexpected<Error> corrupt(std::string_view what) {
 
 }  // namespace
 
-Bytes encode_shape(const Shape& shape) {
+Bytes encode_stored_options(const StoredOptions& stored_options) {
   Bytes out;
   codec::CborWriter(out)
       .map(5)
       .uint(0)
-      .uint(shape.schema_version)
+      .uint(stored_options.schema_version)
       .uint(1)
-      .uint(static_cast<std::uint64_t>(shape.store))
+      .uint(static_cast<std::uint64_t>(stored_options.store))
       .uint(2)
-      .boolean(shape.index_address)
+      .boolean(stored_options.index_address)
       .uint(3)
-      .boolean(shape.index_credential)
+      .boolean(stored_options.index_credential)
       .uint(4)
-      .boolean(shape.self_contained_delta);
+      .boolean(stored_options.self_contained_delta);
   return out;
 }
 
-Result<std::optional<Shape>> read_shape(const kv::Database& db, kv::Column meta) {
-  const auto stored = TRY(db.get(meta, as_bytes(kShapeKey)));
+Result<std::optional<StoredOptions>> read_stored_options(const kv::Database& db, kv::Column meta) {
+  const auto stored = TRY(db.get(meta, as_bytes(kStoredOptionsKey)));
   if (!stored) return std::nullopt;
   codec::CborReader reader(*stored);
-  Shape shape;
+  StoredOptions stored_options;
   for (auto items = reader.begin_map(); reader.next(items);) {
     switch (reader.read_uint()) {
-      case 0: shape.schema_version = reader.read_uint(); break;
-      case 1: shape.store = reader.read_uint() == 1 ? StoreType::kMmr : StoreType::kClassic; break;
-      case 2: shape.index_address = reader.read_bool(); break;
-      case 3: shape.index_credential = reader.read_bool(); break;
-      case 4: shape.self_contained_delta = reader.read_bool(); break;
+      case 0: stored_options.schema_version = reader.read_uint(); break;
+      case 1:
+        stored_options.store = reader.read_uint() == 1 ? StoreType::kMmr : StoreType::kClassic;
+        break;
+      case 2: stored_options.index_address = reader.read_bool(); break;
+      case 3: stored_options.index_credential = reader.read_bool(); break;
+      case 4: stored_options.self_contained_delta = reader.read_bool(); break;
       default: reader.skip();
     }
   }
   if (!reader.ok() || !reader.at_end()) return corrupt("the shape");
-  if (shape.schema_version > kSchemaVersion)
+  if (stored_options.schema_version > kSchemaVersion)
     return fail(Code::kConflict,
                 "the UTXO state has format {}, this program knows up to {}; use a newer program or "
                 "run 'coffer utxo rebuild'",
-                shape.schema_version, kSchemaVersion);
-  return shape;
+                stored_options.schema_version, kSchemaVersion);
+  return stored_options;
 }
 
 Bytes encode_tip(const Tip& tip) {
   Bytes out;
   codec::CborWriter writer(out);
-  writer.map(tip.reborn.empty() ? 10 : 11).uint(0).bytes(bus::encode_position(tip.position));
+  writer.map(tip.recreated_outpoints.empty() ? 10 : 11)
+      .uint(0)
+      .bytes(bus::encode_position(tip.position));
   const std::uint64_t numbers[] = {tip.number.value,
                                    tip.unspent,
                                    static_cast<std::uint64_t>(tip.amount >> 64),
@@ -69,9 +73,9 @@ Bytes encode_tip(const Tip& tip) {
   std::uint64_t key = 1;
   for (const std::uint64_t number : numbers) writer.uint(key++).uint(number);
   writer.uint(key++).array(2).uint(tip.prune_block).uint(tip.prune_entry);
-  if (!tip.reborn.empty()) {
-    writer.uint(key).array(tip.reborn.size());
-    for (const chain::Outpoint& outpoint : tip.reborn)
+  if (!tip.recreated_outpoints.empty()) {
+    writer.uint(key).array(tip.recreated_outpoints.size());
+    for (const chain::Outpoint& outpoint : tip.recreated_outpoints)
       writer.array(2).bytes(outpoint.tx.view()).uint(outpoint.index);
   }
   return out;
@@ -107,7 +111,7 @@ Result<Tip> read_tip(const kv::Database& db, kv::Column meta, const kv::Snapshot
           const ByteView tx = reader.read_bytes(Hash256::kSize);
           const auto index = static_cast<std::uint32_t>(reader.read_uint());
           reader.end_fixed(fields);
-          if (reader.ok()) tip.reborn.push_back({Hash256::from(tx.data()), index});
+          if (reader.ok()) tip.recreated_outpoints.push_back({Hash256::from(tx.data()), index});
         }
         break;
       default: reader.skip();

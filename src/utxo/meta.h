@@ -13,14 +13,14 @@ namespace coffer::utxo {
 inline constexpr std::uint64_t kSchemaVersion = 1;
 
 // Which settings the data were made with (U12).
-struct Shape {
+struct StoredOptions {
   std::uint64_t schema_version = kSchemaVersion;
   StoreType store = StoreType::kClassic;
   bool index_address = true;
   bool index_credential = true;
   bool self_contained_delta = false;
 
-  static Shape of(const Options& options) {
+  static StoredOptions of(const Options& options) {
     return {kSchemaVersion, options.store, options.index_address, options.index_credential,
             options.self_contained_delta};
   }
@@ -40,17 +40,17 @@ struct Tip {
   std::uint64_t prune_entry = 0;  // and how many of its entries are done
   // Outpoints that were spent and came again within the kept deltas (U4), once for each time: an
   // older delta must not take the newer spent record with it. Empty but for a few old coinbases.
-  std::vector<chain::Outpoint> reborn = {};
+  std::vector<chain::Outpoint> recreated_outpoints = {};
 };
 
 // Nothing if the column is empty. Errors: kCorrupt; kConflict (written by a newer program).
-Result<std::optional<Shape>> read_shape(const kv::Database& db, kv::Column meta);
+Result<std::optional<StoredOptions>> read_stored_options(const kv::Database& db, kv::Column meta);
 Result<Tip> read_tip(const kv::Database& db, kv::Column meta,
                      const kv::Snapshot* snapshot = nullptr);
 
-Bytes encode_shape(const Shape& shape);
+Bytes encode_stored_options(const StoredOptions& stored_options);
 Bytes encode_tip(const Tip& tip);
-inline constexpr std::string_view kShapeKey = "shape";
+inline constexpr std::string_view kStoredOptionsKey = "shape";
 inline constexpr std::string_view kTipKey = "tip";
 
 }  // namespace coffer::utxo

@@ -6,7 +6,7 @@
 namespace coffer::utxo {
 
 Result<> UtxoState::needs_mmr() const {
-  if (impl_->shape.store == StoreType::kMmr) return {};
+  if (impl_->stored_options.store == StoreType::kMmr) return {};
   return fail(
       Code::kUnavailable,
       "roots and proofs need utxo.store = mmr; this state is classic: set it and run 'coffer "

@@ -84,7 +84,7 @@ Result<> Writer::forget_spent(kv::Batch& batch, std::uint64_t end, std::uint64_t
       tip_.undo_floor = std::max(tip_.undo_floor, tip_.prune_block + 1);
     for (; tip_.prune_entry < delta.prunable() && budget > 0; ++tip_.prune_entry, --budget) {
       const chain::Outpoint& outpoint = delta.prunable(tip_.prune_entry);
-      if (!tip_.reborn.empty() && !TRY(spent_by(outpoint, delta.number))) continue;
+      if (!tip_.recreated_outpoints.empty() && !TRY(spent_by(outpoint, delta.number))) continue;
       batch.del(columns_.spent, outpoint_key(network_.family, outpoint).view());
       ++counters_.pruned;
     }
@@ -104,11 +104,12 @@ Result<bool> Writer::spent_by(const chain::Outpoint& outpoint, BlockNumber numbe
 }
 
 // The delta that brought these outpoints again is no longer kept.
-void Writer::forget_reborn(const BlockDelta& delta) {
+void Writer::forget_recreated(const BlockDelta& delta) {
   for (const Replaced& old : delta.replaced) {
     if (old.spent.empty()) continue;
-    const auto found = std::find(tip_.reborn.begin(), tip_.reborn.end(), old.outpoint);
-    if (found != tip_.reborn.end()) tip_.reborn.erase(found);
+    const auto found =
+        std::find(tip_.recreated_outpoints.begin(), tip_.recreated_outpoints.end(), old.outpoint);
+    if (found != tip_.recreated_outpoints.end()) tip_.recreated_outpoints.erase(found);
   }
 }
 
@@ -117,10 +118,10 @@ Result<> Writer::drop_deltas(kv::Batch& batch, std::uint64_t end, std::uint64_t&
   end = std::min(end, tip_.prune_block);
   budget = std::max<std::uint64_t>(budget, 2);  // so that each block makes room for the next
   for (; budget > 0 && tip_.delta_floor < end; ++tip_.delta_floor, --budget) {
-    if (accumulator_ || !tip_.reborn.empty()) {
+    if (accumulator_ || !tip_.recreated_outpoints.empty()) {
       const Bytes stored = TRY(delta_at(Ordinal(tip_.delta_floor)));
       const BlockDelta delta = TRY(decode_delta(stored));
-      forget_reborn(delta);
+      forget_recreated(delta);
       if (accumulator_ && delta.mmr) TRY(accumulator_->prune(*delta.mmr));
     }
     batch.del(columns_.delta, ordinal_key(Ordinal(tip_.delta_floor)));

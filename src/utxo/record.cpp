@@ -51,14 +51,14 @@ void read_assets(codec::CborReader& reader, std::vector<chain::Asset>& assets) {
 
 }  // namespace
 
-void encode_record(Bytes& out, const Origin& origin, const chain::Output& output,
+void encode_record(Bytes& out, const CreationBlock& creation, const chain::Output& output,
                    std::span<const chain::Asset> assets, bool collateral_return, bool coinbase,
                    std::optional<std::uint64_t> leaf) {
-  const bool cardano = origin.family == chain::Family::kCardano;
+  const bool cardano = creation.family == chain::Family::kCardano;
   const bool has_script = !output.script_ref.empty();
   const std::uint64_t pairs = 5 + (assets.empty() ? 0 : 1) + (output.datum_hash.empty() ? 0 : 1) +
                               (output.inline_datum.empty() ? 0 : 1) + (has_script ? 2 : 0) +
-                              (collateral_return ? 1 : 0) + (origin.block_hash.empty() ? 0 : 1) +
+                              (collateral_return ? 1 : 0) + (creation.block_hash.empty() ? 0 : 1) +
                               (cardano ? 1 : 0) + (coinbase ? 1 : 0) + (leaf ? 1 : 0);
   codec::CborWriter writer(out);
   writer.map(pairs);
@@ -74,11 +74,11 @@ void encode_record(Bytes& out, const Origin& origin, const chain::Output& output
     writer.uint(kScriptHash).bytes(script_ref->hash().view());
   }
   if (collateral_return) writer.uint(kCollateralReturn).boolean(true);
-  writer.uint(kSlot).uint(origin.slot.value);
-  writer.uint(kNumber).uint(origin.number.value);
-  if (!origin.block_hash.empty()) writer.uint(kBlockHash).bytes(origin.block_hash);
-  if (cardano) writer.uint(kEpoch).uint(origin.epoch);
-  writer.uint(kTime).integer(origin.time_unix_s);
+  writer.uint(kSlot).uint(creation.slot.value);
+  writer.uint(kNumber).uint(creation.number.value);
+  if (!creation.block_hash.empty()) writer.uint(kBlockHash).bytes(creation.block_hash);
+  if (cardano) writer.uint(kEpoch).uint(creation.epoch);
+  writer.uint(kTime).integer(creation.time_unix_s);
   if (coinbase) writer.uint(kCoinbase).boolean(true);
   if (leaf) writer.uint(kLeaf).uint(*leaf);
 }
@@ -143,7 +143,7 @@ Result<Bytes> chain_facts(ByteView stored) {
   return facts;
 }
 
-void encode_spent(Bytes& out, const Hash256& by, const Origin& where, ByteView before) {
+void encode_spent(Bytes& out, const Hash256& by, const CreationBlock& where, ByteView before) {
   const bool cardano = where.family == chain::Family::kCardano;
   codec::CborWriter writer(out);
   writer.map(cardano ? 7 : 6);

@@ -30,7 +30,7 @@ struct UtxoRecord {
 };
 
 // Where an output came from: the same for all of a block.
-struct Origin {
+struct CreationBlock {
   chain::Family family = chain::Family::kBitcoin;
   Slot slot;
   BlockNumber number;
@@ -38,14 +38,14 @@ struct Origin {
   std::uint64_t epoch = 0;
   std::int64_t time_unix_s = 0;
 
-  static Origin of(const chain::Block& block) {
+  static CreationBlock of(const chain::Block& block) {
     return {block.family,      block.slot,  block.number,
             block.hash.view(), block.epoch, block.time_unix_s};
   }
 };
 
 // Appends the record. `leaf` becomes key 17, which is no fact of the chain.
-void encode_record(Bytes& out, const Origin& origin, const chain::Output& output,
+void encode_record(Bytes& out, const CreationBlock& creation, const chain::Output& output,
                    std::span<const chain::Asset> assets, bool collateral_return, bool coinbase,
                    std::optional<std::uint64_t> leaf);
 // Errors: kCorrupt.
@@ -72,7 +72,7 @@ struct SpentRecord {
   std::optional<std::uint64_t> epoch;
   ByteView before;  // the UtxoRecord
 };
-void encode_spent(Bytes& out, const Hash256& by, const Origin& where, ByteView before);
+void encode_spent(Bytes& out, const Hash256& by, const CreationBlock& where, ByteView before);
 // Errors: kCorrupt.
 Result<SpentRecord> decode_spent(ByteView stored);
 

@@ -10,7 +10,7 @@ namespace coffer::utxo {
 Result<> Writer::rollback(const bus::Position& to) {
   TRY(flush());
   Result<> done = undo_to(to);
-  return done ? done : give_up(std::move(done));
+  return done ? done : discard_uncommitted(std::move(done));
 }
 
 // What was undone has no delta, and nothing of it is pruned.
@@ -213,7 +213,7 @@ Result<> Writer::undo_replaced(const BlockDelta& delta) {
     changes_.spent_other.push_back({old.outpoint, spent});
     returned_spent_[old.outpoint] = spent;
   }
-  forget_reborn(delta);
+  forget_recreated(delta);
   return {};
 }
 
@@ -274,7 +274,7 @@ Result<> Writer::drop_traces(std::uint64_t from, std::uint64_t end) {
     const BlockDelta delta = TRY(decode_delta(stored));
     for (std::size_t entry = 0; entry < delta.prunable(); ++entry)
       changes_.spent_other.push_back({delta.prunable(entry), std::nullopt});
-    forget_reborn(delta);
+    forget_recreated(delta);
     if (delta.era_before) tip_.era = *delta.era_before;
     changes_.dropped_deltas.push_back(ordinal);
   }

@@ -15,15 +15,15 @@ UtxoState::UtxoState(std::unique_ptr<const Impl> impl) : impl_(std::move(impl)) 
 UtxoState::~UtxoState() = default;
 
 StoreType UtxoState::type() const {
-  return impl_->shape.store;
+  return impl_->stored_options.store;
 }
 
 bool UtxoState::indexes_addresses() const {
-  return impl_->shape.index_address;
+  return impl_->stored_options.index_address;
 }
 
 bool UtxoState::indexes_credentials() const {
-  return impl_->shape.index_credential;
+  return impl_->stored_options.index_credential;
 }
 
 Result<Utxo> make_utxo(const chain::Outpoint& outpoint, ByteView stored) {
@@ -34,18 +34,18 @@ Result<Utxo> make_utxo(const chain::Outpoint& outpoint, ByteView stored) {
   return utxo;
 }
 
-Result<std::optional<Found>> UtxoState::get(const chain::Outpoint& outpoint) const {
+Result<std::optional<UtxoLookup>> UtxoState::get(const chain::Outpoint& outpoint) const {
   if (!has_key(impl_->network.family, outpoint)) return std::nullopt;
   const kv::Snapshot snapshot = impl_->db.snapshot();
   const OutpointKey key = outpoint_key(impl_->network.family, outpoint);
   if (const auto stored = TRY(impl_->db.get(impl_->columns.unspent, key.view(), &snapshot)))
-    return Found{TRY(make_utxo(outpoint, *stored)), std::nullopt};
+    return UtxoLookup{TRY(make_utxo(outpoint, *stored)), std::nullopt};
   const auto stored = TRY(impl_->db.get(impl_->columns.spent, key.view(), &snapshot));
   if (!stored) return std::nullopt;
   const SpentRecord spent = TRY(decode_spent(*stored));
-  return Found{TRY(make_utxo(outpoint, spent.before)),
-               SpentInfo{spent.by, spent.slot, spent.number, spent.block_hash, spent.time_unix_s,
-                         spent.epoch}};
+  return UtxoLookup{TRY(make_utxo(outpoint, spent.before)),
+                    SpentInfo{spent.by, spent.slot, spent.number, spent.block_hash,
+                              spent.time_unix_s, spent.epoch}};
 }
 
 // Deltas are keyed by ordinal. The number grows with it but where a boundary block shares that of
@@ -94,7 +94,7 @@ Result<Stats> UtxoState::stats() const {
   Stats stats;
   stats.at = tip.position;
   stats.number = tip.number;
-  stats.store = impl_->shape.store;
+  stats.store = impl_->stored_options.store;
   stats.unspent = tip.unspent;
   stats.amount = tip.amount;
   stats.leaves = tip.leaves;
@@ -105,7 +105,7 @@ Result<Stats> UtxoState::stats() const {
 }
 
 Result<std::uint64_t> UtxoState::count_addresses(const std::function<bool()>& go_on) const {
-  if (!impl_->shape.index_address)
+  if (!impl_->stored_options.index_address)
     return fail(Code::kUnavailable, "addresses are not indexed (utxo.index.address_hash is off)");
   kv::Iterator it = impl_->db.iterate(impl_->columns.addr, {.fill_cache = false});
   std::uint64_t count = 0;

@@ -41,7 +41,7 @@ struct SpentInfo {
   std::optional<std::uint64_t> epoch;
 };
 
-struct Found {
+struct UtxoLookup {
   Utxo utxo;
   std::optional<SpentInfo> spent;  // set: no longer there, but still remembered
 };
@@ -115,7 +115,7 @@ class UtxoState {
   bool indexes_credentials() const;
 
   // Nothing if it was never there, or is no longer remembered.
-  Result<std::optional<Found>> get(const chain::Outpoint& outpoint) const;
+  Result<std::optional<UtxoLookup>> get(const chain::Outpoint& outpoint) const;
   // By raw address bytes (a scriptPubKey on Bitcoin), or by payment credential. An address without
   // outputs is an empty page. Cost: one seek and the entries of the page (with a page number: of
   // the pages before it, too). Errors: kInvalidInput (count, cursor), kUnavailable without the

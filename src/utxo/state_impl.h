@@ -13,7 +13,7 @@ struct UtxoState::Impl {
   const kv::Database& db;
   const chain::Network network;
   const Columns columns;
-  const Shape shape;
+  const StoredOptions stored_options;
   const std::function<void(Stats&)> add_counters = nullptr;
 };
 

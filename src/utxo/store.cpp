@@ -9,7 +9,7 @@
 namespace coffer::utxo {
 namespace {
 
-Result<> same_shape(const Shape& stored, const Shape& asked) {
+Result<> check_stored_options(const StoredOptions& stored, const StoredOptions& asked) {
   const auto differs = [](std::string_view setting, auto has, auto wants) {
     return fail(
         Code::kConflict,
@@ -46,7 +46,7 @@ struct Store::Impl {
        const Columns& columns, const Tip& tip)
       : writer(db, network, options, columns, tip),
         state(std::unique_ptr<UtxoState::Impl>(
-            new UtxoState::Impl{db, network, columns, Shape::of(options),
+            new UtxoState::Impl{db, network, columns, StoredOptions::of(options),
                                 [this](Stats& stats) { add_counters(writer.counters(), stats); }})),
         position(tip.position) {}
 
@@ -142,15 +142,15 @@ Result<std::unique_ptr<Store>> Store::open(kv::Database& db, const chain::Networ
   // There are no credentials on Bitcoin; the column stays empty either way.
   if (network.family == chain::Family::kBitcoin) options.index_credential = false;
   const kv::Column meta = TRY(db.column("utxo_meta"));
-  const auto shape = TRY(read_shape(db, meta));
-  if (shape) TRY(same_shape(*shape, Shape::of(options)));
+  const auto stored_options = TRY(read_stored_options(db, meta));
+  if (stored_options) TRY(check_stored_options(*stored_options, StoredOptions::of(options)));
   const Columns columns = TRY(open_columns(db, options.store == StoreType::kMmr));
   const Tip tip = TRY(read_tip(db, meta));
   std::unique_ptr<Store> store(
       new Store(std::make_unique<Impl>(db, network, options, columns, tip)));
-  if (!shape) {
+  if (!stored_options) {
     kv::Batch batch;
-    batch.put(meta, as_bytes(kShapeKey), encode_shape(Shape::of(options)));
+    batch.put(meta, as_bytes(kStoredOptionsKey), encode_stored_options(StoredOptions::of(options)));
     TRY(db.commit(batch));
   }
   // Also for a start that was cut short between the two commits.
@@ -169,11 +169,11 @@ Result<std::unique_ptr<UtxoState>> open_state(kv::Database& db, const chain::Net
   };
   const auto meta = db.column("utxo_meta");
   if (!meta) return none();
-  const auto shape = TRY(read_shape(db, *meta));
-  if (!shape) return none();
-  const Columns columns = TRY(open_columns(db, shape->store == StoreType::kMmr));
+  const auto stored_options = TRY(read_stored_options(db, *meta));
+  if (!stored_options) return none();
+  const Columns columns = TRY(open_columns(db, stored_options->store == StoreType::kMmr));
   return std::make_unique<UtxoState>(
-      std::unique_ptr<UtxoState::Impl>(new UtxoState::Impl{db, network, columns, *shape}));
+      std::unique_ptr<UtxoState::Impl>(new UtxoState::Impl{db, network, columns, *stored_options}));
 }
 
 Result<> erase(kv::Database& db) {

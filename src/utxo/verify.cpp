@@ -20,11 +20,12 @@ using Outpoints = std::unordered_set<chain::Outpoint, chain::OutpointHash>;
 class Verifier {
  public:
   Verifier(kv::Database& db, const chain::Network& network, const Columns& columns,
-           const Shape& shape, const std::function<void(std::string_view, std::uint64_t)>& progress)
+           const StoredOptions& stored_options,
+           const std::function<void(std::string_view, std::uint64_t)>& progress)
       : db_(db),
         network_(network),
         columns_(columns),
-        shape_(shape),
+        shape_(stored_options),
         progress_(progress),
         snapshot_(db.snapshot()) {}
 
@@ -294,7 +295,7 @@ class Verifier {
   kv::Database& db_;
   const chain::Network& network_;
   const Columns& columns_;
-  const Shape& shape_;
+  const StoredOptions& shape_;
   const std::function<void(std::string_view, std::uint64_t)>& progress_;
   const kv::Snapshot snapshot_;
   kv::Pinned pinned_;
@@ -311,10 +312,10 @@ class Verifier {
 Result<Verified> verify(kv::Database& db, const chain::Network& network,
                         const std::function<void(std::string_view, std::uint64_t)>& progress) {
   const kv::Column meta = TRY(db.column("utxo_meta"));
-  const auto shape = TRY(read_shape(db, meta));
-  if (!shape) return fail(Code::kNotFound, "there is no UTXO state here");
-  const Columns columns = TRY(open_columns(db, shape->store == StoreType::kMmr));
-  return Verifier(db, network, columns, *shape, progress).run();
+  const auto stored_options = TRY(read_stored_options(db, meta));
+  if (!stored_options) return fail(Code::kNotFound, "there is no UTXO state here");
+  const Columns columns = TRY(open_columns(db, stored_options->store == StoreType::kMmr));
+  return Verifier(db, network, columns, *stored_options, progress).run();
 }
 
 }  // namespace coffer::utxo

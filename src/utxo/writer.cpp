@@ -31,7 +31,7 @@ Result<> Writer::count_in(ByteView record, bool in) {
 
 // Back to the last commit. What is half done must not meet the next call, which may be the same one
 // again: its outputs would look as if the block had them twice.
-Result<> Writer::give_up(Result<> failed) {
+Result<> Writer::discard_uncommitted(Result<> failed) {
   // Doing the call again would pass over the blocks that were held back.
   if (held_.blocks > 0) failed.error().retryable = false;
   changes_ = ChangeSet{};
@@ -48,20 +48,20 @@ std::size_t Writer::held_bytes() const {
 
 Result<> Writer::add_genesis(std::span<const chain::GenesisUtxo> genesis) {
   CHECK(tip_.position.at_origin && tip_.unspent == 0);
-  Origin origin;
-  origin.family = network_.family;
+  CreationBlock creation;
+  creation.family = network_.family;
   if (!network_.cardano.eras.empty())
-    origin.time_unix_s = network_.cardano.eras.front().start_unix_s;
+    creation.time_unix_s = network_.cardano.eras.front().start_unix_s;
   for (const chain::GenesisUtxo& utxo : genesis) {
     chain::Output output;
     output.address = utxo.address;
     output.amount = utxo.amount;
     Bytes record;
-    encode_record(record, origin, output, {}, false, false, std::nullopt);
+    encode_record(record, creation, output, {}, false, false, std::nullopt);
     if (accumulator_) {
       const std::uint64_t leaf = TRY(append_leaf(utxo.outpoint, record));
       record.clear();
-      encode_record(record, origin, output, {}, false, false, leaf);
+      encode_record(record, creation, output, {}, false, false, leaf);
     }
     if (changes_.outputs.find(utxo.outpoint) != nullptr)
       return fail(Code::kInvalidInput, "the genesis files hold an address twice: {}",
@@ -95,7 +95,7 @@ Result<> Writer::commit() {
   if (done) done = utxo::commit(plan, changes_, tip_);
   if (!done) {
     done.error().retryable = false;  // nobody knows whether it is there
-    return give_up(std::move(done));
+    return discard_uncommitted(std::move(done));
   }
   changes_ = ChangeSet{};
   returned_spent_.clear();
@@ -110,7 +110,7 @@ Result<> Writer::commit() {
   Result<> pruned = prune();
   if (pruned) return pruned;
   pruned.error().retryable = false;  // the block is in: to deliver it again would apply it twice
-  return give_up(std::move(pruned));
+  return discard_uncommitted(std::move(pruned));
 }
 
 }  // namespace coffer::utxo

@@ -77,9 +77,9 @@ class Writer {
   void take_inputs();
   Result<> fetch_inputs();
   Result<> remove_redeem_outputs();
-  Result<> settle_created();
-  Result<> settle_spent();
-  void settle_delta(Ordinal ordinal);
+  Result<> finalize_created();
+  Result<> finalize_spent();
+  void finalize_delta(Ordinal ordinal);
   void forget_spent_outputs();
   void missing_input(const chain::Outpoint& outpoint, std::uint32_t tx);
   ByteView encode_created(const CachedOutput& cached, std::uint32_t tx,
@@ -106,17 +106,17 @@ class Writer {
   Result<> drop_deltas(kv::Batch& batch, std::uint64_t end, std::uint64_t& budget);
   Result<Bytes> delta_at(Ordinal ordinal) const;
   Result<bool> spent_by(const chain::Outpoint& outpoint, BlockNumber number) const;
-  void forget_reborn(const BlockDelta& delta);
+  void forget_recreated(const BlockDelta& delta);
   std::uint64_t spent_horizon() const;
   std::uint64_t delta_horizon() const;
 
   // leaves.cpp: the accumulator's part
   Result<std::uint64_t> append_leaf(const chain::Outpoint& outpoint, ByteView facts);
-  Result<> settle_leaves();
+  Result<> finalize_leaves();
   Result<> undo_leaves(const BlockDelta& delta);
 
   Result<> commit();
-  Result<> give_up(Result<> failed);
+  Result<> discard_uncommitted(Result<> failed);
   std::size_t held_bytes() const;
   Result<> count_in(ByteView record, bool in);
 

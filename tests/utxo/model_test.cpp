@@ -299,7 +299,7 @@ class Sequence {
       for (const chain::Tx& tx : block.txs)
         block.for_each_created(tx, [&](std::uint32_t index, const chain::Output& output, bool ret) {
           Bytes record;
-          encode_record(record, Origin::of(block), output, block.assets_of(output), ret,
+          encode_record(record, CreationBlock::of(block), output, block.assets_of(output), ret,
                         tx.coinbase && network_.family == chain::Family::kBitcoin, std::nullopt);
           const chain::Outpoint outpoint{tx.id, index};
           data_[{outpoint, block.hash}] =

@@ -33,7 +33,7 @@ std::string outpoint_text(chain::Family family, const chain::Outpoint& outpoint)
   return fmt::format("{}#{}", chain::display(family, outpoint.tx), outpoint.index);
 }
 
-std::string render_utxo(const chain::Network& network, const utxo::Found& found) {
+std::string render_utxo(const chain::Network& network, const utxo::UtxoLookup& found) {
   const chain::Family family = network.family;
   const utxo::UtxoRecord& record = found.utxo.record;
   std::string out = field_line("output", outpoint_text(family, found.utxo.outpoint));

@@ -9,7 +9,7 @@
 namespace coffer::cli {
 
 // All are thread-safe; every line ends with a newline.
-std::string render_utxo(const chain::Network& network, const utxo::Found& found);
+std::string render_utxo(const chain::Network& network, const utxo::UtxoLookup& found);
 std::string render_page(const chain::Network& network, const utxo::Page& page);
 std::string render_balance(const chain::Network& network, ByteView address,
                            const utxo::Balance& balance);

@@ -183,7 +183,7 @@ void write_utxo(json::Writer& out, const Network& network, const utxo::Utxo& utx
   out.end_object();
 }
 
-std::string utxo_json(const Network& network, const utxo::Found& found) {
+std::string utxo_json(const Network& network, const utxo::UtxoLookup& found) {
   json::Writer out;
   write_utxo(out, network, found.utxo, found.spent ? &*found.spent : nullptr, true);
   return out.take();

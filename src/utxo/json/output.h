@@ -21,7 +21,7 @@ namespace coffer::api {
 // One output as an object; with `with_spent` also "spent" and the spent_… fields.
 void write_utxo(coffer::json::Writer& out, const chain::Network& network, const utxo::Utxo& utxo,
                 const utxo::SpentInfo* spent = nullptr, bool with_spent = false);
-std::string utxo_json(const chain::Network& network, const utxo::Found& found);
+std::string utxo_json(const chain::Network& network, const utxo::UtxoLookup& found);
 std::string page_json(const chain::Network& network, const utxo::Page& page);
 std::string balance_json(const chain::Network& network, ByteView address,
                          const utxo::Balance& balance);
