@@ -45,7 +45,7 @@ void EventLog::append_event(kv::Batch& batch, std::string_view type, std::string
   if (last_id_ > keep_) batch.del(column_, id_key(last_id_ - keep_));
 }
 
-Result<> EventLog::settle(Result<> done) {
+Result<> EventLog::publish_committed(Result<> done) {
   if (!done) last_id_ = TRY(stored_last_id());
   if (writer_->committed() == writer_->position()) {
     readable_ = last_id_;
@@ -57,7 +57,7 @@ Result<> EventLog::settle(Result<> done) {
 
 Result<> EventLog::on_block(const bus::BlockApplied& applied) {
   const chain::Block& block = *applied.block;
-  return settle(writer_->apply(applied, [&](kv::Batch& batch) {
+  return publish_committed(writer_->apply(applied, [&](kv::Batch& batch) {
     append_event(
         batch, "block",
         fmt::format(R"({{"ordinal":{},"number":{},"slot":{},"hash":"{}","prev":"{}","time":{},)"
@@ -81,13 +81,13 @@ Result<> EventLog::on_rollback(const bus::RolledBack& rollback) {
     target = fmt::format(R"({{"ordinal":{},"number":{},"slot":{},"hash":"{}"}})", to.ordinal.value,
                          header.number.value, header.slot.value, display(family_, header.hash));
   }
-  return settle(writer_->move_to(to, [&](kv::Batch& batch) {
+  return publish_committed(writer_->move_to(to, [&](kv::Batch& batch) {
     append_event(batch, "rollback", fmt::format(R"({{"depth":{},"to":{}}})", depth, target));
   }));
 }
 
 Result<> EventLog::flush() {
-  return settle(writer_->flush());
+  return publish_committed(writer_->flush());
 }
 
 std::string EventLog::repair() const {

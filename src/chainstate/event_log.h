@@ -35,7 +35,7 @@ class EventLog final : public bus::Consumer, public EventReader {
   void append_event(kv::Batch& batch, std::string_view type, std::string_view data);
   Result<std::uint64_t> stored_last_id() const;
   // After a commit, or a failed one: readers see what is stored, and are told of news.
-  Result<> settle(Result<> done);
+  Result<> publish_committed(Result<> done);
 
   kv::Database& db_;
   const chain::Family family_;

@@ -40,7 +40,7 @@ LiveSet::LiveSet(Stores stores, std::uint64_t leaves, std::size_t max_cached_chu
 
 Result<> LiveSet::make_room() {
   if (cache_.size() < max_cached_chunks_) return {};
-  TRY(settle());
+  TRY(flush_chunks());
   cache_.clear();
   return {};
 }
@@ -115,7 +115,7 @@ Result<> LiveSet::rewind(std::uint64_t leaves_kept) {
   return bitmap_.truncate(std::min(bitmap_.leaves(), chunks_kept));
 }
 
-Result<> LiveSet::settle() {
+Result<> LiveSet::flush_chunks() {
   std::sort(dirty_.begin(), dirty_.end());
   // Chunks that are new to the MMR come last: what is before them must be right first.
   const auto first_new = std::lower_bound(dirty_.begin(), dirty_.end(), bitmap_.leaves());
@@ -142,7 +142,7 @@ Result<> LiveSet::settle() {
 }
 
 Result<Hash256> LiveSet::root() {
-  TRY(settle());
+  TRY(flush_chunks());
   const Hash256 leaf_root = TRY(range_.root());
   const Hash256 bitmap_root = TRY(bitmap_.root());
   std::array<std::uint8_t, 1 + 8 + 2 * Hash256::kSize> input;
@@ -159,7 +159,7 @@ Result<std::vector<Hash256>> LiveSet::peaks() {
 
 Result<UnspentProof> LiveSet::prove(std::uint64_t leaf) {
   if (!TRY(live(leaf))) return fail(Code::kNotFound, "leaf {} of the MMR is spent", leaf);
-  TRY(settle());
+  TRY(flush_chunks());
   UnspentProof proof;
   proof.size = size();
   proof.position = leaf_position(leaf);

@@ -2,7 +2,7 @@
 // MMR over the bitmap of those that are live, in chunks of 1024 bits. Spending clears a bit; so the
 // root over both says which outputs exist and which are unspent. See docs/formats/mmr.md.
 // Invariant: the root depends on the leaves and the bits alone, not on how they came about, on when
-// settle() ran or on what was pruned.
+// flush_chunks() ran or on what was pruned.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,11 @@ namespace coffer::mmr {
 // uncommitted writes must be discarded together; a new one is cheap.
 //
 // Writes reach the stores at once, except changed chunks and the MMR over them: those wait for
-// settle(). The owner calls settle() or root() before each commit, and commits leaves() with it.
+// flush_chunks(). The owner calls flush_chunks() or root() before each commit, and commits leaves()
+// with it.
 class LiveSet {
  public:
-  // Chunks kept in memory, about 12 MB. When so many are in use, settle() runs by itself.
+  // Chunks kept in memory, about 12 MB. When so many are in use, flush_chunks() runs by itself.
   static constexpr std::size_t kMaxCachedChunks = std::size_t{1} << 16;
 
   struct Stores {
@@ -57,14 +58,14 @@ class LiveSet {
 
   // Writes the chunks that changed and computes each node above them once.
   // Cost: changed chunks times the height of the MMR over chunks at most, in hashes and in reads.
-  Result<> settle();
+  Result<> flush_chunks();
 
-  // Settles first.
+  // Calls flush_chunks() first.
   Result<Hash256> root();
   // Of the leaf MMR, from left to right.
   Result<std::vector<Hash256>> peaks();
-  // Settles first. The block, the outpoint and the record are left for the caller to fill in.
-  // One read per level of either MMR. Errors: kNotFound if the leaf is not live.
+  // Calls flush_chunks() first. The block, the outpoint and the record are left for the caller to
+  // fill in. One read per level of either MMR. Errors: kNotFound if the leaf is not live.
   Result<UnspentProof> prove(std::uint64_t leaf);
 
   // A block, or several in one go, has left the window: its leaves can no longer be cut off nor its
@@ -87,7 +88,7 @@ class LiveSet {
   Result<> flip(std::uint64_t leaf, Bit to);
 
   MountainRange range_;
-  MountainRange bitmap_;  // as of the last settle(), but never longer than the chunks in use
+  MountainRange bitmap_;  // as of the last flush_chunks(), but never longer than the chunks in use
   ChunkStore& chunks_;
   const std::size_t max_cached_chunks_;
   std::unordered_map<std::uint64_t, CachedChunk> cache_;

@@ -123,18 +123,18 @@ TEST(LiveSet, AppendingReadsNothingAndSettlingReadsEachSiblingOnce) {
   constexpr std::uint64_t kChunks = 64;
   for (std::uint64_t i = 0; i < kChunks * kLeavesPerChunk; ++i)
     ASSERT_TRUE(set.append(Output(i).data()));
-  ASSERT_TRUE(set.settle());
+  ASSERT_TRUE(set.flush_chunks());
   EXPECT_EQ(stores.leaf_nodes.reads + stores.bitmap_nodes.reads + stores.chunks.reads, 0u);
   EXPECT_EQ(stores.bitmap_nodes.writes, size_of(kChunks));
 
   for (std::uint64_t leaf = 0; leaf < 100; ++leaf) ASSERT_TRUE(set.spend(leaf));
-  ASSERT_TRUE(set.settle());
+  ASSERT_TRUE(set.flush_chunks());
   EXPECT_EQ(stores.bitmap_nodes.reads, 6u);  // one sibling on each of the levels below the top
   EXPECT_EQ(stores.bitmap_nodes.writes, size_of(kChunks) + 7);
 
   for (std::uint64_t chunk = 0; chunk < kChunks; ++chunk)
     ASSERT_TRUE(set.spend(chunk * kLeavesPerChunk + 500));
-  ASSERT_TRUE(set.settle());
+  ASSERT_TRUE(set.flush_chunks());
   EXPECT_EQ(stores.bitmap_nodes.reads, 6u);
   EXPECT_EQ(stores.bitmap_nodes.writes, 2 * size_of(kChunks) + 7);
 }
@@ -249,7 +249,7 @@ class History {
   }
 
   void reopen() {
-    ASSERT_EQ(error_of(set_.settle()), "");
+    ASSERT_EQ(error_of(set_.flush_chunks()), "");
     const std::uint64_t leaves = set_.leaves();
     std::destroy_at(&set_);
     std::construct_at(&set_, stores_.refs(), leaves, cached_chunks_);
@@ -338,7 +338,7 @@ TEST(LiveSet, AnyHistoryEndsAsIfComputedFromScratch) {
   std::size_t kept = 0, made = 0;
   for (std::uint64_t run = 0; run < 40; ++run) {
     SCOPED_TRACE("seed " + std::to_string(seed + run));
-    // With one chunk in memory, settle() runs by itself all the time.
+    // With one chunk in memory, flush_chunks() runs by itself all the time.
     History history(seed + run, run % 3 == 0 ? 1 + run % 2 : LiveSet::kMaxCachedChunks);
     history.run(40);
     if (HasFatalFailure()) return;

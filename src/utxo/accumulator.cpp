@@ -104,7 +104,7 @@ Result<> Accumulator::prune(const MmrDelta& delta) {
 }
 
 Result<Accumulator::Changes> Accumulator::take_changes() {
-  TRY(set_->settle());
+  TRY(set_->flush_chunks());
   Changes changes;
   changes.reserve(leaf_nodes_.changes().size() + bitmap_nodes_.changes().size() +
                   chunks_.changes().size());

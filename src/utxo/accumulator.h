@@ -27,7 +27,7 @@ class Accumulator {
   Result<> prune(const MmrDelta& delta);
 
   using Changes = std::vector<std::pair<Bytes, std::optional<Bytes>>>;
-  // Settles, and gives what changed since the last time, in order of keys.
+  // Flushes the chunks, and gives what changed since the last time, in order of keys.
   Result<Changes> take_changes();
   // Memory that what was not taken holds.
   std::size_t bytes() const;
