@@ -66,7 +66,7 @@ Result<double> requests_per_second(const std::string& url, const std::string& ta
   const Stopwatch watch;
   for (int i = 0; i < kClients; ++i)
     clients.emplace_back([&] {
-      auto connection = http::Connection::to(url);
+      auto connection = http::ClientConnection::to(url);
       while (connection && !stop) {
         const auto answer = connection->get(target);
         ++(answer && answer->status == 200 ? answered : failed);

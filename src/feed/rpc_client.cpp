@@ -37,7 +37,7 @@ std::string printed(const Hash256& hash) {
 struct RpcClient::Impl {
   RpcEndpoint endpoint;
   int timeout_ms;
-  std::optional<http::Connection> connection = {};
+  std::optional<http::ClientConnection> connection = {};
   bool authorized = false;
   std::mutex mutex = {};  // guards that there is a connection, between cancel() and the caller
   bool cancelled = false;
@@ -49,7 +49,7 @@ struct RpcClient::Impl {
     http::ClientOptions options;
     options.timeout = std::chrono::milliseconds(timeout_ms);
     options.max_body_bytes = kMaxAnswerBytes;
-    connection = TRY(http::Connection::to(endpoint.url, std::move(options)));
+    connection = TRY(http::ClientConnection::to(endpoint.url, std::move(options)));
     return {};
   }
 

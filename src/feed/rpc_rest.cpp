@@ -12,7 +12,7 @@ struct RestClient::Impl {
   const std::string url;
   int timeout_ms;
   bool blocks, heights;  // still asked for
-  std::optional<http::Connection> connection = {};
+  std::optional<http::ClientConnection> connection = {};
   std::mutex mutex = {};  // guards that there is a connection, between cancel() and the caller
   bool cancelled = false;
 
@@ -25,7 +25,7 @@ struct RestClient::Impl {
         http::ClientOptions options;
         options.timeout = std::chrono::milliseconds(timeout_ms);
         options.max_body_bytes = limits::kMaxBlockBytes;
-        auto made = http::Connection::to(url, std::move(options));
+        auto made = http::ClientConnection::to(url, std::move(options));
         if (!made) return std::nullopt;
         connection.emplace(std::move(*made));
       }

@@ -203,7 +203,7 @@ Result<Response> request(Method method, std::string_view url_text, const ClientO
   return taken(parser);
 }
 
-struct Connection::Impl {
+struct ClientConnection::Impl {
   Url url;
   ClientOptions options;
   Loop loop;
@@ -243,33 +243,33 @@ struct Connection::Impl {
   }
 };
 
-Connection::Connection(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Connection::Connection(Connection&&) noexcept = default;
-Connection& Connection::operator=(Connection&&) noexcept = default;
-Connection::~Connection() = default;
+ClientConnection::ClientConnection(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ClientConnection::ClientConnection(ClientConnection&&) noexcept = default;
+ClientConnection& ClientConnection::operator=(ClientConnection&&) noexcept = default;
+ClientConnection::~ClientConnection() = default;
 
-Result<Connection> Connection::to(std::string_view url, ClientOptions options) {
+Result<ClientConnection> ClientConnection::to(std::string_view url, ClientOptions options) {
   auto impl = std::make_unique<Impl>();
   impl->url = TRY(parse_url(url));
   impl->options = std::move(options);
-  return Connection(std::move(impl));
+  return ClientConnection(std::move(impl));
 }
 
-void Connection::set_headers(Fields headers) {
+void ClientConnection::set_headers(Fields headers) {
   impl_->options.headers = std::move(headers);
 }
 
-void Connection::cancel() {
+void ClientConnection::cancel() {
   impl_->loop.cancel();
 }
 
-Result<Response> Connection::post(std::string body) {
+Result<Response> ClientConnection::post(std::string body) {
   impl_->options.body = std::move(body);
   return impl_->exchange_bytes(
       request_bytes(Method::kPost, impl_->url, impl_->url.target, impl_->options, true));
 }
 
-Result<Response> Connection::get(std::string_view target) {
+Result<Response> ClientConnection::get(std::string_view target) {
   // Nothing but a plain target, so that it cannot end the request line.
   if (!target.starts_with('/') || !parse_target(target) ||
       std::any_of(target.begin(), target.end(), [](char c) { return c <= ' ' || c == 0x7f; }))

@@ -32,14 +32,14 @@ inline Result<Response> get(std::string_view url, const ClientOptions& options =
 
 // A connection to one server that stays open between requests, for clients that ask a lot.
 // Not thread-safe, but for cancel(): one thread, one connection.
-class Connection {
+class ClientConnection {
  public:
   // Connects at the first request. The options hold for every request, but for their body.
   // Errors: kInvalidInput (URL).
-  static Result<Connection> to(std::string_view url, ClientOptions options = {});
-  Connection(Connection&&) noexcept;
-  Connection& operator=(Connection&&) noexcept;
-  ~Connection();
+  static Result<ClientConnection> to(std::string_view url, ClientOptions options = {});
+  ClientConnection(ClientConnection&&) noexcept;
+  ClientConnection& operator=(ClientConnection&&) noexcept;
+  ~ClientConnection();
 
   // Sends `body` to the URL's own target. A connection that the server closed while it was idle is
   // opened anew once, before anything was answered; any other failure closes it. Errors: as
@@ -55,7 +55,7 @@ class Connection {
 
  private:
   struct Impl;
-  explicit Connection(std::unique_ptr<Impl> impl);
+  explicit ClientConnection(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -20,11 +20,11 @@ std::string peer_of(const Result<Response>& answer) {
   return std::string(answer->content().substr(0, answer->content().find(' ')));
 }
 
-TEST(Connection, IsKeptBetweenRequestsAndOpenedAnewWhenTheServerHungUp) {
+TEST(ClientConnection, IsKeptBetweenRequestsAndOpenedAnewWhenTheServerHungUp) {
   Options options = any_port();
   auto server = serve(options, who_router());
   options.listen = server->address();
-  auto connection = Connection::to("http://" + server->address() + "/who").value();
+  auto connection = ClientConnection::to("http://" + server->address() + "/who").value();
   const auto first = connection.post("one");
   ASSERT_TRUE(first) << first.error().message;
   EXPECT_TRUE(first->content().ends_with(" says one"));
@@ -50,9 +50,9 @@ TEST(Connection, IsKeptBetweenRequestsAndOpenedAnewWhenTheServerHungUp) {
   EXPECT_TRUE(again->content().ends_with(" says five"));
 }
 
-TEST(Connection, GetsOtherTargetsOfItsServer) {
+TEST(ClientConnection, GetsOtherTargetsOfItsServer) {
   auto server = serve(any_port());
-  auto connection = Connection::to(server->url() + "/elsewhere").value();
+  auto connection = ClientConnection::to(server->url() + "/elsewhere").value();
   EXPECT_EQ(connection.get("/hello/you").value().content(), "hello you");
   EXPECT_EQ(connection.get("/query?q=x").value().content(), "x loopback");
   EXPECT_EQ(connection.get("/none").value().status, 404);
@@ -60,11 +60,11 @@ TEST(Connection, GetsOtherTargetsOfItsServer) {
     EXPECT_EQ(connection.get(bad).error().code, Code::kInvalidInput) << bad;
 }
 
-TEST(Connection, IsCutByCancelAndStaysSo) {
+TEST(ClientConnection, IsCutByCancelAndStaysSo) {
   SilentServer server;
   ClientOptions options;
   options.timeout = std::chrono::seconds(60);
-  auto connection = Connection::to("http://" + server.address(), options).value();
+  auto connection = ClientConnection::to("http://" + server.address(), options).value();
   const auto start = std::chrono::steady_clock::now();
   std::thread other([&] {
     EXPECT_TRUE(server.asked());
@@ -75,13 +75,13 @@ TEST(Connection, IsCutByCancelAndStaysSo) {
   EXPECT_EQ(connection.get("/again").error().code, Code::kCancelled);
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 
-  auto early = Connection::to("http://" + server.address()).value();
+  auto early = ClientConnection::to("http://" + server.address()).value();
   early.cancel();
   EXPECT_EQ(early.post("").error().code, Code::kCancelled);
 }
 
-TEST(Connection, RefusesWhatIsNoAddress) {
-  EXPECT_EQ(Connection::to("node:1234").error().code, Code::kInvalidInput);
+TEST(ClientConnection, RefusesWhatIsNoAddress) {
+  EXPECT_EQ(ClientConnection::to("node:1234").error().code, Code::kInvalidInput);
 }
 
 }  // namespace
