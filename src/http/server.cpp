@@ -12,7 +12,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "http/session.h"
+#include "http/connection.h"
 #include "http/wire.h"
 
 namespace coffer::http {
@@ -147,28 +147,29 @@ void Server::Impl::on_accept(error_code error, tcp::socket socket) {
     return;
   }
   accept();
-  std::size_t open = context.sessions.size(), bound = context.options.limits.connections;
+  std::size_t open = context.connections.size(), bound = context.options.limits.connections;
   if (open >= bound + kTurnAwayAtOnce) return;
   TlsContext current;
   {
     std::lock_guard lock(tls_mutex);
     current = tls;
   }
-  auto session = std::make_shared<Session>(context, std::move(socket), std::move(current));
-  context.sessions.insert(session);
+  auto connection = std::make_shared<Connection>(context, std::move(socket), std::move(current));
+  context.connections.insert(connection);
   update_counts();
   if (open >= bound)
-    session->turn_away();
+    connection->turn_away();
   else
-    session->start();
+    connection->start();
 }
 
 // One timer for all connections: far cheaper than one each, and late by a quarter at most.
 void Server::Impl::tick() {
   context.date = http_date(std::time(nullptr));
   auto now = std::chrono::steady_clock::now();
-  std::vector<std::shared_ptr<Session>> sessions(context.sessions.begin(), context.sessions.end());
-  for (auto& session : sessions) session->tick(now);
+  std::vector<std::shared_ptr<Connection>> connections(context.connections.begin(),
+                                                       context.connections.end());
+  for (auto& connection : connections) connection->tick(now);
   update_counts();
   timer.expires_after(tick_every);
   timer.async_wait([this](error_code error) {
@@ -178,7 +179,7 @@ void Server::Impl::tick() {
 
 void Server::Impl::update_counts() {
   std::lock_guard lock(mutex);
-  counts = {context.sessions.size(), context.streams};
+  counts = {context.connections.size(), context.streams};
   changed.notify_all();
 }
 
@@ -187,19 +188,19 @@ void Server::Impl::stop(milliseconds timeout) {
   if (stopped || !io_thread.joinable()) return;
   stopped = true;
   auto for_all = [this](auto action) {
-    std::vector<std::shared_ptr<Session>> sessions(context.sessions.begin(),
-                                                   context.sessions.end());
-    for (auto& session : sessions) action(*session);
+    std::vector<std::shared_ptr<Connection>> connections(context.connections.begin(),
+                                                         context.connections.end());
+    for (auto& connection : connections) action(*connection);
   };
   auto begun = std::make_shared<bool>(false);
   asio::post(context.io, [this, for_all, begun] {
     context.stopping = true;
     error_code ignored;
     acceptor.close(ignored);
-    for_all([](Session& session) { session.begin_stop(); });
+    for_all([](Connection& connection) { connection.begin_stop(); });
     std::lock_guard lock(mutex);
     *begun = true;
-    counts = {context.sessions.size(), context.streams};
+    counts = {context.connections.size(), context.streams};
     changed.notify_all();
   });
   {
@@ -207,7 +208,7 @@ void Server::Impl::stop(milliseconds timeout) {
     changed.wait_for(lock, timeout, [&] { return *begun && counts.connections == 0; });
   }
   asio::post(context.io, [this, for_all] {
-    for_all([](Session& session) { session.close(); });
+    for_all([](Connection& connection) { connection.close(); });
     work.reset();
     timer.cancel();
   });

@@ -34,7 +34,7 @@ void WorkerPool::run() {
 }
 
 void WorkerPool::stop() {
-  std::deque<std::function<void()>> dropped;  // destroyed outside the lock: jobs own sessions
+  std::deque<std::function<void()>> dropped;  // destroyed outside the lock: jobs own connections
   {
     std::lock_guard lock(mutex_);
     stopped_ = true;

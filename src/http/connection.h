@@ -22,7 +22,7 @@ namespace coffer::http {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-class Session;
+class Connection;
 
 // What the connections of one server share. Fields below `io` belong to the I/O thread.
 struct Context {
@@ -33,7 +33,7 @@ struct Context {
   const Router router;
   const HostList hosts;
   asio::io_context io{1};
-  std::unordered_set<std::shared_ptr<Session>> sessions;
+  std::unordered_set<std::shared_ptr<Connection>> connections;
   std::size_t streams = 0;
   bool stopping = false;
   std::string date;                 // of now, to the second
@@ -42,9 +42,9 @@ struct Context {
   WorkerPool pool{options.limits.workers, options.limits.queued_requests};
 };
 
-class Session : public std::enable_shared_from_this<Session> {
+class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Session(Context& context, tcp::socket socket, TlsContext tls);
+  Connection(Context& context, tcp::socket socket, TlsContext tls);
 
   void start();
   // Answers 503 and closes: there are too many connections.

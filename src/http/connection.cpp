@@ -1,4 +1,4 @@
-#include "http/session.h"
+#include "http/connection.h"
 
 #include <array>
 #include <exception>
@@ -32,7 +32,7 @@ std::string_view to_view(boost::beast::string_view text) {
 
 }  // namespace
 
-Session::Session(Context& context, tcp::socket socket, TlsContext tls)
+Connection::Connection(Context& context, tcp::socket socket, TlsContext tls)
     : context_(context),
       limits_(context.options.limits),
       transport_(std::move(socket), std::move(tls)),
@@ -48,12 +48,12 @@ Session::Session(Context& context, tcp::socket socket, TlsContext tls)
                         endpoint.port());
 }
 
-void Session::set_state(State state, milliseconds time) {
+void Connection::set_state(State state, milliseconds time) {
   state_ = state;
   deadline_ = now() + time;
 }
 
-void Session::start() {
+void Connection::start() {
   error_code ignored;
   transport_.socket().set_option(tcp::no_delay(true), ignored);
   if (!transport_.is_tls()) return next_request();
@@ -66,23 +66,23 @@ void Session::start() {
                                    });
 }
 
-void Session::turn_away() {
+void Connection::turn_away() {
   if (transport_.is_tls()) return close();
   answer_now(problem(503, "unavailable", "too many connections; try again soon"));
 }
 
-void Session::close() {
+void Connection::close() {
   if (state_ == State::kClosed) return;
   state_ = State::kClosed;
   auto self = shared_from_this();
   transport_.close();
   if (stream_is_open_) --context_.streams;
   if (stream_) stream_->end();
-  context_.sessions.erase(self);
+  context_.connections.erase(self);
   context_.on_closed();
 }
 
-void Session::tick(SteadyTime time) {
+void Connection::tick(SteadyTime time) {
   if (state_ == State::kStreaming && !stream_writing_) {
     if (time - stream_last_write_ >= limits_.stream_keep_alive) stream_->send(kKeepAlive);
     return;
@@ -94,14 +94,14 @@ void Session::tick(SteadyTime time) {
   answer_now(problem(408, "request_timeout", "the request took too long to arrive"));
 }
 
-void Session::begin_stop() {
+void Connection::begin_stop() {
   if (state_ == State::kIdle || state_ == State::kHandshake) return close();
   if (state_ == State::kStreaming) stream_->close();
 }
 
 // ---- reading
 
-void Session::next_request() {
+void Connection::next_request() {
   if (context_.stopping) return close();
   parser_.emplace();
   parser_->eager(true);
@@ -116,7 +116,7 @@ void Session::next_request() {
   parse();
 }
 
-void Session::read_some() {
+void Connection::read_some() {
   std::size_t room = buffer_.max_size() - buffer_.size();
   if (room == 0) return refuse_malformed(beast_http::error::header_limit);
   auto space = buffer_.prepare(std::min(room, kReadBytes));
@@ -125,7 +125,7 @@ void Session::read_some() {
   });
 }
 
-void Session::on_read(error_code error, std::size_t bytes) {
+void Connection::on_read(error_code error, std::size_t bytes) {
   switch (state_) {
     case State::kIdle: set_state(State::kReading, limits_.request_time); [[fallthrough]];
     case State::kReading:
@@ -141,7 +141,7 @@ void Session::on_read(error_code error, std::size_t bytes) {
   }
 }
 
-void Session::parse() {
+void Connection::parse() {
   error_code error;
   std::size_t used = parser_->put(buffer_.data(), error);
   buffer_.consume(used);
@@ -151,7 +151,7 @@ void Session::parse() {
   continue_or_read();
 }
 
-void Session::continue_or_read() {
+void Connection::continue_or_read() {
   if (continued_ || !parser_->is_header_done()) return read_some();
   continued_ = true;
   auto expect = parser_->get()[beast_http::field::expect];
@@ -164,7 +164,7 @@ void Session::continue_or_read() {
                    });
 }
 
-void Session::refuse_malformed(error_code error) {
+void Connection::refuse_malformed(error_code error) {
   if (error == beast_http::error::header_limit)
     return answer_now(problem(431, "header_too_large",
                               fmt::format("the headers have more than {} "
@@ -181,7 +181,7 @@ void Session::refuse_malformed(error_code error) {
 // ---- handling
 
 // Takes the message over into request_; an answer if no handler may see it.
-std::optional<Response> Session::take_request() {
+std::optional<Response> Connection::take_request() {
   auto& message = parser_->get();
   keep_alive_ = message.keep_alive() && ++requests_ < limits_.requests_per_connection;
   request_ = {};
@@ -197,7 +197,7 @@ std::optional<Response> Session::take_request() {
   return std::move(admission.refused);
 }
 
-void Session::dispatch() {
+void Connection::dispatch() {
   received_ = now();
   if (auto refused = take_request()) {
     response_ = std::move(*refused);
@@ -222,7 +222,7 @@ void Session::dispatch() {
 }
 
 // On a worker.
-void Session::handle() {
+void Connection::handle() {
   try {
     response_ = run_handler();
   } catch (const std::exception& error) {
@@ -240,7 +240,7 @@ void Session::handle() {
   });
 }
 
-Response Session::run_handler() {
+Response Connection::run_handler() {
   if (context_.options.before)
     if (auto refused = context_.options.before(request_, route_->info)) return std::move(*refused);
   if (route_->handler) return route_->handler(request_);
@@ -255,7 +255,7 @@ Response Session::run_handler() {
   return head;
 }
 
-void Session::report(const RouteInfo* route, const Response& response) {
+void Connection::report(const RouteInfo* route, const Response& response) {
   if (!context_.options.after) return;
   Finished finished;
   finished.status = response.status;
@@ -267,7 +267,7 @@ void Session::report(const RouteInfo* route, const Response& response) {
 // ---- answering
 
 // For a request that did not become whole: what follows on the connection cannot be trusted.
-void Session::answer_now(Response response) {
+void Connection::answer_now(Response response) {
   received_ = now();
   request_ = {};
   request_.remote = remote_;
@@ -277,7 +277,7 @@ void Session::answer_now(Response response) {
   write_response();
 }
 
-void Session::write_response() {
+void Connection::write_response() {
   if (stream_) {  // refused: it never began
     stream_->end();
     stream_.reset();
@@ -296,14 +296,14 @@ void Session::write_response() {
   });
 }
 
-void Session::finish() {
+void Connection::finish() {
   set_state(State::kLingering, context_.stopping ? kLingerTimeWhenStopping : kLingerTime);
   if (!transport_.is_tls()) return linger();
   transport_.tls().async_shutdown([self = shared_from_this()](error_code) { self->close(); });
 }
 
 // Closing with unread bytes would reset the connection and could take the answer from the client.
-void Session::linger() {
+void Connection::linger() {
   error_code error;
   transport_.socket().shutdown(tcp::socket::shutdown_send, error);
   if (error) return close();
@@ -313,7 +313,7 @@ void Session::linger() {
 
 // ---- streaming
 
-void Session::start_stream() {
+void Connection::start_stream() {
   ++context_.streams;
   stream_is_open_ = true;
   set_state(State::kStreaming, limits_.write_time);
@@ -332,7 +332,7 @@ void Session::start_stream() {
   read_some();
 }
 
-void Session::pump_stream() {
+void Connection::pump_stream() {
   if (state_ != State::kStreaming) return;
   switch (stream_->take(stream_out_, stream_writing_)) {
     case StreamBuffer::Next::kNothing: return;
