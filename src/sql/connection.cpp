@@ -93,23 +93,23 @@ Result<> Rows::read(int column, Bytes& out) const {
   return {};
 }
 
-// ---- Session ----
+// ---- Reader ----
 
-Dialect Session::dialect() const {
+Dialect Reader::dialect() const {
   return driver_->dialect();
 }
 
-Result<Rows> Session::query(std::string_view sql, Params params) {
+Result<Rows> Reader::query(std::string_view sql, Params params) {
   TRY(driver_->ready(sql));
   TRY(check(params));
   return Rows(TRY(driver_->query(sql, params)));
 }
 
-std::int64_t Session::vm_steps() const {
+std::int64_t Reader::vm_steps() const {
   return driver_->vm_steps();
 }
 
-std::unexpected<Error> Session::more_than_one(std::string_view sql) {
+std::unexpected<Error> Reader::more_than_one(std::string_view sql) {
   return fail(Code::kInternal, "more than one row where one is expected, in: {}", brief(sql));
 }
 
@@ -145,7 +145,7 @@ Result<std::int64_t> Batch::finish() {
 // ---- Transaction ----
 
 Transaction::Transaction(Transaction&& other) noexcept
-    : Session(std::exchange(other.driver_, nullptr)) {}
+    : Reader(std::exchange(other.driver_, nullptr)) {}
 
 Transaction::~Transaction() {
   rollback();
@@ -198,10 +198,10 @@ Result<Transaction> begin_on(Driver& driver, const TransactionOptions& options) 
 // ---- Connection ----
 
 Connection::Connection(Pool* pool, std::unique_ptr<Driver> driver)
-    : Session(driver.get()), pool_(pool), owned_(std::move(driver)) {}
+    : Reader(driver.get()), pool_(pool), owned_(std::move(driver)) {}
 
 Connection::Connection(Connection&& other) noexcept
-    : Session(std::exchange(other.driver_, nullptr)),
+    : Reader(std::exchange(other.driver_, nullptr)),
       pool_(other.pool_),
       owned_(std::move(other.owned_)) {}
 

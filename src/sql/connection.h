@@ -89,7 +89,7 @@ class Rows {
 };
 
 // What a connection and a transaction have in common: reading.
-class Session {
+class Reader {
  public:
   Dialect dialect() const;
 
@@ -122,7 +122,7 @@ class Session {
   std::int64_t vm_steps() const;
 
  protected:
-  explicit Session(Driver* driver) : driver_(driver) {}
+  explicit Reader(Driver* driver) : driver_(driver) {}
   Driver* driver_;
 
  private:
@@ -173,7 +173,7 @@ class Batch {
 
 // Rolled back when it goes without a commit. After a statement failed there is only rolling back:
 // every further statement, and the commit, answers with the same error.
-class Transaction : public Session {
+class Transaction : public Reader {
  public:
   Transaction(Transaction&& other) noexcept;
   Transaction& operator=(Transaction&&) = delete;
@@ -209,11 +209,11 @@ class Transaction : public Session {
 
  private:
   friend Result<Transaction> begin_on(Driver& driver, const TransactionOptions& options);
-  explicit Transaction(Driver* driver) : Session(driver) {}
+  explicit Transaction(Driver* driver) : Reader(driver) {}
 };
 
 // A connection of the pool; goes back when it goes. Outside a transaction it can only read.
-class Connection : public Session {
+class Connection : public Reader {
  public:
   Connection(Connection&& other) noexcept;
   Connection& operator=(Connection&&) = delete;

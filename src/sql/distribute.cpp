@@ -21,19 +21,19 @@ Result<> expect_postgres(const Database& database) {
               database.name());
 }
 
-Result<bool> is_there(Session& session, std::string_view sql, Params params = {}) {
-  const auto count = TRY(session.value<std::int64_t>(sql, params));
+Result<bool> is_there(Reader& reader, std::string_view sql, Params params = {}) {
+  const auto count = TRY(reader.value<std::int64_t>(sql, params));
   return count.value_or(0) > 0;
 }
 
-Result<bool> has_extension(Session& session) {
-  return is_there(session, "SELECT count(*) FROM pg_extension WHERE extname = 'citus'");
+Result<bool> has_extension(Reader& reader) {
+  return is_there(reader, "SELECT count(*) FROM pg_extension WHERE extname = 'citus'");
 }
 
-Result<> expect_extension(Session& session) {
-  if (TRY(has_extension(session))) return {};
+Result<> expect_extension(Reader& reader) {
+  if (TRY(has_extension(reader))) return {};
   const bool available =
-      TRY(is_there(session, "SELECT count(*) FROM pg_available_extensions WHERE name = 'citus'"));
+      TRY(is_there(reader, "SELECT count(*) FROM pg_available_extensions WHERE name = 'citus'"));
   if (available)
     return fail(Code::kUnavailable,
                 "the extension citus is not in this database; a superuser adds it with CREATE "
@@ -45,8 +45,8 @@ Result<> expect_extension(Session& session) {
 
 // Tables without a tenant that refer to a reference table are in Citus's list too, as local ones:
 // those are not distributed.
-Result<bool> is_distributed(Session& session, std::string_view table) {
-  return is_there(session,
+Result<bool> is_distributed(Reader& reader, std::string_view table) {
+  return is_there(reader,
                   "SELECT count(*) FROM pg_dist_partition WHERE logicalrelid = to_regclass($1) "
                   "AND (partmethod = 'h' OR (partmethod = 'n' AND repmodel = 't'))",
                   {table});
@@ -81,9 +81,9 @@ Result<bool> distribute_one(Driver& driver, const Distribution& distribution,
   return true;
 }
 
-Result<> expect_tables(Session& session, const std::vector<DistributeStep>& steps) {
+Result<> expect_tables(Reader& reader, const std::vector<DistributeStep>& steps) {
   for (const DistributeStep& step : steps)
-    if (!TRY(is_there(session, "SELECT count(*) FROM pg_class WHERE oid = to_regclass($1)",
+    if (!TRY(is_there(reader, "SELECT count(*) FROM pg_class WHERE oid = to_regclass($1)",
                       {step.table})))
       return fail(Code::kNotFound, "there is no table {} yet; 'coffer db migrate' makes it",
                   step.table);

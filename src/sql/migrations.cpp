@@ -24,7 +24,7 @@ bool is_wanted(const MigrateOptions& options, std::string_view module) {
          std::find(options.modules.begin(), options.modules.end(), module) != options.modules.end();
 }
 
-Result<bool> has_table(Session& session, std::string_view name) {
+Result<bool> has_table(Reader& session, std::string_view name) {
   const std::string_view sql =
       session.dialect() == Dialect::kSqlite
           ? "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = $1"
@@ -32,7 +32,7 @@ Result<bool> has_table(Session& session, std::string_view name) {
   return TRY(session.value<std::int64_t>(sql, {name})).value_or(0) > 0;
 }
 
-Result<Records> read_records(Session& session) {
+Result<Records> read_records(Reader& session) {
   Records records;
   if (!TRY(has_table(session, "coffer_migrations"))) return records;
   Rows rows = TRY(session.query(
@@ -47,7 +47,7 @@ Result<Records> read_records(Session& session) {
   return records;
 }
 
-Result<std::optional<Identity>> read_identity(Session& session) {
+Result<std::optional<Identity>> read_identity(Reader& session) {
   if (!TRY(has_table(session, "coffer_identity"))) return std::nullopt;
   auto row = TRY((session.one<std::string, std::string, Hash256, std::int64_t>(
       "SELECT chain, network, genesis, format FROM coffer_identity")));
@@ -56,7 +56,7 @@ Result<std::optional<Identity>> read_identity(Session& session) {
 }
 
 // Whether the identity binds: see MigrateOptions::in_use.
-Result<bool> is_in_use(Session& session, const MigrateOptions& options,
+Result<bool> is_in_use(Reader& session, const MigrateOptions& options,
                        const std::vector<const Migration*>& pending) {
   if (options.in_use.empty() || !pending.empty()) return true;
   return TRY(session.value<std::int64_t>(options.in_use)).value_or(0) > 0;

@@ -13,7 +13,7 @@ struct Where {
   std::optional<std::uint64_t> account, address;
 };
 
-Result<Where> resolve(sql::Session& sql, WalletId wallet, const Scope& scope) {
+Result<Where> resolve(sql::Reader& sql, WalletId wallet, const Scope& scope) {
   Where where;
   if (scope.account) where.account = TRY(require_account(sql, wallet, *scope.account));
   if (!scope.script) return where;
@@ -56,7 +56,7 @@ std::string parts_of(const Where& where, std::vector<sql::Param>& params) {
          coins + " GROUP BY c.state";
 }
 
-Result<Balance> read_balance(sql::Session& sql, WalletId wallet, const Where& where) {
+Result<Balance> read_balance(sql::Reader& sql, WalletId wallet, const Where& where) {
   std::vector<sql::Param> params = {wallet, where.address.value_or(0)};
   const std::string text = parts_of(where, params);
   std::map<std::string, std::int64_t, std::less<>> sums;

@@ -223,7 +223,7 @@ Result<std::vector<Read>> read_coins(sql::Transaction& sql, const CoinQuery& que
 // Names of the accounts that a list met.
 class AccountNames {
  public:
-  AccountNames(sql::Session& sql, WalletId wallet) : sql_(sql), wallet_(wallet) {}
+  AccountNames(sql::Reader& sql, WalletId wallet) : sql_(sql), wallet_(wallet) {}
   Result<std::string> name(std::uint64_t id) {
     if (const auto known = names_.find(id); known != names_.end()) return known->second;
     auto name = TRY(sql_.value<std::string>(
@@ -232,7 +232,7 @@ class AccountNames {
   }
 
  private:
-  sql::Session& sql_;
+  sql::Reader& sql_;
   const WalletId wallet_;
   std::map<std::uint64_t, std::string> names_;
 };

@@ -49,7 +49,7 @@ Result<std::unique_ptr<Feed>> Feed::open(Store& store, FeedOptions options) {
   return std::unique_ptr<Feed>(new Feed(store, options, *position));
 }
 
-Result<bus::Position> Feed::stored_position(sql::Session& sql) {
+Result<bus::Position> Feed::stored_position(sql::Reader& sql) {
   const auto bytes = TRY(sql.value<Bytes>("SELECT position FROM sync_state"));
   if (!bytes) return fail(Code::kCorrupt, "the wallets' position is missing");
   return bus::decode_position(*bytes);

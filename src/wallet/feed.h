@@ -61,7 +61,7 @@ class Feed final : public bus::Consumer {
   Feed(Store& store, FeedOptions options, bus::Position position);
 
   Result<> commit();
-  static Result<bus::Position> stored_position(sql::Session& sql);
+  static Result<bus::Position> stored_position(sql::Reader& sql);
   Result<> move(sql::Transaction& sql, const bus::Position& to);
   Result<> commit_blocks(sql::Transaction& sql, std::uint64_t& invalidated);
   // The transactions of a block that concern somebody, into their wallets.

@@ -65,7 +65,7 @@ Result<HistoryRow> read_entry(const sql::Rows& rows) {
 }
 
 // What needs a look elsewhere, for some of them: fee and replacements.
-Result<> complete(sql::Session& sql, const chain::Network& network, WalletId wallet,
+Result<> complete(sql::Reader& sql, const chain::Network& network, WalletId wallet,
                   HistoryRow& read) {
   HistoryEntry& entry = read.entry;
   if (read.inputs_known) {

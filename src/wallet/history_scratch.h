@@ -10,7 +10,7 @@ namespace coffer::wallet {
 class ScratchWallet {
  public:
   // Copies the accounts, descriptors and addresses of a wallet, as one snapshot. Cost: its
-  // addresses. Errors: those of sql::Session; kUnavailable if there is no place for it.
+  // addresses. Errors: those of sql::Reader; kUnavailable if there is no place for it.
   static Result<std::unique_ptr<ScratchWallet>> copy(const Store& store, WalletId wallet);
   ~ScratchWallet();
 

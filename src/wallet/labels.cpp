@@ -13,7 +13,7 @@ constexpr std::size_t kMost = 128;  // names in one statement
 
 // The labels of these names, which differ: at most kMost, in the order of their names, as the
 // places are.
-Result<> read_some(sql::Session& sql, WalletId wallet, std::string_view kind,
+Result<> read_some(sql::Reader& sql, WalletId wallet, std::string_view kind,
                    std::span<const std::string_view> refs, std::span<const LabelPlace> places) {
   // Few different texts, because each is prepared once: the last name is repeated.
   const std::size_t asked = refs.size() == 1 ? 1 : refs.size() <= 16 ? 16 : kMost;
@@ -37,7 +37,7 @@ Result<> read_some(sql::Session& sql, WalletId wallet, std::string_view kind,
 }
 
 // Most wallets have none, and then no name needs to be spelled.
-Result<bool> has_labels(sql::Session& sql, WalletId wallet, std::string_view kind) {
+Result<bool> has_labels(sql::Reader& sql, WalletId wallet, std::string_view kind) {
   const auto found = TRY(sql.value<std::int64_t>(
       "SELECT 1 FROM labels WHERE wallet_id = $1 AND kind = $2 LIMIT 1", {wallet, kind}));
   return found.has_value();
@@ -76,7 +76,7 @@ std::string label_ref(const chain::Outpoint& output) {
   return fmt::format("{}:{}", shown(output.tx), output.index);
 }
 
-Result<> read_labels(sql::Session& sql, WalletId wallet, std::string_view kind,
+Result<> read_labels(sql::Reader& sql, WalletId wallet, std::string_view kind,
                      const std::function<std::vector<LabelPlace>()>& make_places) {
   if (!TRY(has_labels(sql, wallet, kind))) return {};
   std::vector<LabelPlace> places = make_places();
@@ -91,7 +91,7 @@ Result<> read_labels(sql::Session& sql, WalletId wallet, std::string_view kind,
   return {};
 }
 
-Result<> add_labels(sql::Session& sql, WalletId wallet, std::span<HistoryEntry> entries) {
+Result<> add_labels(sql::Reader& sql, WalletId wallet, std::span<HistoryEntry> entries) {
   return read_labels(sql, wallet, "tx", [&] {
     std::vector<LabelPlace> places;
     for (HistoryEntry& entry : entries) places.push_back({label_ref(entry.tx), &entry.label});
@@ -99,7 +99,7 @@ Result<> add_labels(sql::Session& sql, WalletId wallet, std::span<HistoryEntry> 
   });
 }
 
-Result<> add_labels(sql::Session& sql, const chain::Network& network, WalletId wallet,
+Result<> add_labels(sql::Reader& sql, const chain::Network& network, WalletId wallet,
                     std::span<Coin> coins) {
   TRY(read_labels(sql, wallet, "output", [&] {
     std::vector<LabelPlace> places;
@@ -114,7 +114,7 @@ Result<> add_labels(sql::Session& sql, const chain::Network& network, WalletId w
   });
 }
 
-Result<> add_labels(sql::Session& sql, const chain::Network& network, WalletId wallet,
+Result<> add_labels(sql::Reader& sql, const chain::Network& network, WalletId wallet,
                     std::span<AddressInfo> addresses) {
   return read_labels(sql, wallet, "address", [&] {
     std::vector<LabelPlace> places;
@@ -124,7 +124,7 @@ Result<> add_labels(sql::Session& sql, const chain::Network& network, WalletId w
   });
 }
 
-Result<> add_labels(sql::Session& sql, const chain::Network& network, WalletId wallet,
+Result<> add_labels(sql::Reader& sql, const chain::Network& network, WalletId wallet,
                     TxDetail& detail) {
   TRY(read_labels(sql, wallet, "output", [&] {
     std::vector<LabelPlace> places;

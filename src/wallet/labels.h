@@ -23,17 +23,17 @@ struct LabelPlace {
   std::string* label = nullptr;
 };
 // Many in one statement. The places are made only if the wallet has labels of this kind: to spell
-// the names of a page costs more than to read it. Errors: those of sql::Session.
-Result<> read_labels(sql::Session& sql, WalletId wallet, std::string_view kind,
+// the names of a page costs more than to read it. Errors: those of sql::Reader.
+Result<> read_labels(sql::Reader& sql, WalletId wallet, std::string_view kind,
                      const std::function<std::vector<LabelPlace>()>& make_places);
 
 // The labels of a page.
-Result<> add_labels(sql::Session& sql, WalletId wallet, std::span<HistoryEntry> entries);
-Result<> add_labels(sql::Session& sql, const chain::Network& network, WalletId wallet,
+Result<> add_labels(sql::Reader& sql, WalletId wallet, std::span<HistoryEntry> entries);
+Result<> add_labels(sql::Reader& sql, const chain::Network& network, WalletId wallet,
                     std::span<Coin> coins);
-Result<> add_labels(sql::Session& sql, const chain::Network& network, WalletId wallet,
+Result<> add_labels(sql::Reader& sql, const chain::Network& network, WalletId wallet,
                     std::span<AddressInfo> addresses);
-Result<> add_labels(sql::Session& sql, const chain::Network& network, WalletId wallet,
+Result<> add_labels(sql::Reader& sql, const chain::Network& network, WalletId wallet,
                     TxDetail& detail);
 
 // In the one form in which it is kept: a txid, an address, or TXID:INDEX.

@@ -11,13 +11,13 @@ std::vector<std::string_view> all_tables() {
   return names;
 }
 
-Result<std::uint64_t> count(sql::Session& sql, std::string_view from) {
+Result<std::uint64_t> count(sql::Reader& sql, std::string_view from) {
   const auto rows = TRY(sql.value<std::uint64_t>(fmt::format("SELECT count(*) FROM {}", from)));
   return rows.value_or(0);
 }
 
 // SQLite does not say what a table of its file takes.
-Result<std::vector<TableSize>> sizes_in_sqlite(sql::Session& sql) {
+Result<std::vector<TableSize>> sizes_in_sqlite(sql::Reader& sql) {
   std::vector<TableSize> sizes;
   for (const std::string_view name : all_tables()) {
     const std::uint64_t rows = TRY(count(sql, name));
@@ -27,7 +27,7 @@ Result<std::vector<TableSize>> sizes_in_sqlite(sql::Session& sql) {
 }
 
 // The server knows both without counting, the rows about; with indexes and what is stored apart.
-Result<std::vector<TableSize>> sizes_in_postgres(sql::Session& sql) {
+Result<std::vector<TableSize>> sizes_in_postgres(sql::Reader& sql) {
   std::vector<TableSize> sizes;
   for (const std::string_view name : all_tables()) {
     const auto found = TRY(sql.one<std::uint64_t, std::uint64_t>(

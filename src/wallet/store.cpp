@@ -87,7 +87,7 @@ Result<std::vector<std::int64_t>> cursor_parts(std::string_view cursor, std::siz
   return parts;
 }
 
-Result<WalletInfo> wallet_row(sql::Session& sql, std::string_view where, sql::Params params,
+Result<WalletInfo> wallet_row(sql::Reader& sql, std::string_view where, sql::Params params,
                               std::string_view what) {
   sql::Rows rows =
       TRY(sql.query(fmt::format("SELECT {} FROM wallets WHERE {}", kWalletColumns, where), params));
@@ -96,7 +96,7 @@ Result<WalletInfo> wallet_row(sql::Session& sql, std::string_view where, sql::Pa
   return read_wallet(rows);
 }
 
-Result<std::vector<WalletInfo>> wallet_rows(sql::Session& sql, std::string_view where,
+Result<std::vector<WalletInfo>> wallet_rows(sql::Reader& sql, std::string_view where,
                                             sql::Params params) {
   sql::Rows rows = TRY(sql.query(
       fmt::format("SELECT {} FROM wallets WHERE {} ORDER BY id", kWalletColumns, where), params));
@@ -105,12 +105,12 @@ Result<std::vector<WalletInfo>> wallet_rows(sql::Session& sql, std::string_view 
   return list;
 }
 
-Result<> require_wallet(sql::Session& sql, WalletId wallet) {
+Result<> require_wallet(sql::Reader& sql, WalletId wallet) {
   if (TRY(sql.value<std::int64_t>("SELECT id FROM wallets WHERE id = $1", {wallet}))) return {};
   return fail(Code::kNotFound, "there is no wallet {}", wallet);
 }
 
-Result<std::uint64_t> require_account(sql::Session& sql, WalletId wallet, std::string_view name) {
+Result<std::uint64_t> require_account(sql::Reader& sql, WalletId wallet, std::string_view name) {
   const auto id = TRY(sql.value<std::uint64_t>(
       "SELECT id FROM accounts WHERE wallet_id = $1 AND name = $2", {wallet, name}));
   if (!id) return fail(Code::kNotFound, "this wallet has no account {}", name);

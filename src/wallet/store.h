@@ -172,7 +172,7 @@ sql::MigrateOptions reusing_migrations(const chain::Network& network);
 
 // Thread-safe, and safe beside other processes with the same database. A name of a wallet, account
 // or script that is not there is kNotFound everywhere; besides the codes named here everything may
-// return those of sql::Session. Each writing call is one durable transaction, but
+// return those of sql::Reader. Each writing call is one durable transaction, but
 // import_descriptor, import_core and prune take one for each StoreOptions::step, and what is done
 // of them is valid by itself: the same call again does the rest.
 class Store {

@@ -43,7 +43,7 @@ inline Result<CoinState> read_state(const sql::Rows& rows, int column) {
 
 // ---- leases (leases.cpp) ----
 // After the table's name: SQLite would look through all leases of the wallet for a lock id.
-inline std::string_view by_lock_id(const sql::Session& sql) {
+inline std::string_view by_lock_id(const sql::Reader& sql) {
   return sql.dialect() == sql::Dialect::kSqlite ? " INDEXED BY idx_utxo_leases_by_lock" : "";
 }
 // Takes a coin's lease if it is free, expired or held by the same lock id: $1 wallet, $2 coin, $3
@@ -68,12 +68,12 @@ Result<std::vector<Coin>> coins_leased_by(sql::Transaction& sql, WalletId wallet
                                           const LockId& lock_id);
 
 // Errors: kNotFound.
-Result<WalletInfo> wallet_row(sql::Session& sql, std::string_view where, sql::Params params,
+Result<WalletInfo> wallet_row(sql::Reader& sql, std::string_view where, sql::Params params,
                               std::string_view what);
 // All whose rows meet the condition, by id.
-Result<std::vector<WalletInfo>> wallet_rows(sql::Session& sql, std::string_view where,
+Result<std::vector<WalletInfo>> wallet_rows(sql::Reader& sql, std::string_view where,
                                             sql::Params params);
-Result<> require_wallet(sql::Session& sql, WalletId wallet);
-Result<std::uint64_t> require_account(sql::Session& sql, WalletId wallet, std::string_view name);
+Result<> require_wallet(sql::Reader& sql, WalletId wallet);
+Result<std::uint64_t> require_account(sql::Reader& sql, WalletId wallet, std::string_view name);
 
 }  // namespace coffer::wallet

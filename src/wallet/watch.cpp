@@ -61,7 +61,7 @@ bool WatchSet::may_touch(const TxView& view) const {
   return false;
 }
 
-Result<WatchSet::Marks> WatchSet::newest(sql::Session& sql) {
+Result<WatchSet::Marks> WatchSet::newest(sql::Reader& sql) {
   const auto row = TRY(sql.one<std::int64_t, std::int64_t, std::int64_t, std::optional<Bytes>>(
       "SELECT coalesce((SELECT max(id) FROM addresses), 0),"
       " coalesce((SELECT max(id) FROM transactions), 0),"
@@ -69,7 +69,7 @@ Result<WatchSet::Marks> WatchSet::newest(sql::Session& sql) {
   return Marks{std::get<0>(*row), std::get<1>(*row), std::get<2>(*row), std::get<3>(*row)};
 }
 
-Result<bool> WatchSet::is_stale(sql::Session& sql) const {
+Result<bool> WatchSet::is_stale(sql::Reader& sql) const {
   const Marks now = TRY(newest(sql));
   return !(now == kept_);
 }

@@ -44,7 +44,7 @@ class WatchSet {
   // is.
   Result<> refresh(sql::Transaction& sql);
   // Whether the next refresh() would find something. Cost: one statement.
-  Result<bool> is_stale(sql::Session& sql) const;
+  Result<bool> is_stale(sql::Reader& sql) const;
   // The outpoints that transactions above this height name; before they are disconnected.
   Result<> add_disconnected(sql::Transaction& sql, std::int64_t above_height);
 
@@ -54,7 +54,7 @@ class WatchSet {
     std::optional<Bytes> position;
     friend bool operator==(const Marks&, const Marks&) = default;
   };
-  static Result<Marks> newest(sql::Session& sql);
+  static Result<Marks> newest(sql::Reader& sql);
   Result<> add_outpoints(sql::Transaction& sql, std::string_view text, sql::Params params);
 
   HashSet64 scripts_, outpoints_;
