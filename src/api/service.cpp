@@ -5,10 +5,10 @@
 
 #include "api/audit.h"
 #include "api/auth.h"
-#include "api/page.h"
 #include "api/request_metrics.h"
 #include "api/status_json.h"
 #include "api/status_metrics.h"
+#include "api/web_page.h"
 #include "base/log.h"
 #include "json/writer.h"
 

@@ -5,9 +5,9 @@
 
 #include <boost/json.hpp>
 
-#include "api/page.h"
 #include "api/status_json.h"
 #include "api/test_util.h"
+#include "api/web_page.h"
 
 namespace coffer::api {
 namespace {

@@ -1,4 +1,4 @@
-#include "api/page.h"
+#include "api/web_page.h"
 
 #include <openssl/evp.h>
 
