@@ -203,8 +203,8 @@ void Bus::wait_in(ConsumerQueue& queue, std::unique_lock<std::mutex>& lock) {
   if (!there) queue.problem = there.error().message;
 }
 
-Result<std::optional<KeptBlock>> Bus::newest_block_below(std::string_view consumer,
-                                                         std::uint64_t below_height) const {
+Result<std::optional<Position>> Bus::newest_block_below(std::string_view consumer,
+                                                        std::uint64_t below_height) const {
   const ConsumerQueue* queue = find(consumer);
   if (queue == nullptr) return fail(Code::kNotFound, "no consumer {}", consumer);
   return queue->consumer->newest_block_below(below_height);

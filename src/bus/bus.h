@@ -62,8 +62,8 @@ class Bus {
   // Those consumers run again, from where they stand: the publisher then goes back for them.
   void resume();
   // Asks one consumer. Errors also: kNotFound if there is none of that name.
-  Result<std::optional<KeptBlock>> newest_block_below(std::string_view consumer,
-                                                      std::uint64_t below_height) const;
+  Result<std::optional<Position>> newest_block_below(std::string_view consumer,
+                                                     std::uint64_t below_height) const;
 
   // Waits until everything published so far is handled and flushed. Errors: kCancelled once
   // stopped.

@@ -9,12 +9,6 @@
 
 namespace coffer::bus {
 
-// A block that the data of a consumer depend on.
-struct KeptBlock {
-  Ordinal ordinal;
-  Hash256 hash{};
-};
-
 // All calls but name(), position() and newest_block_below() come from one thread, in order; the bus
 // filters replays, so each block extends the consumer's position. An error that is retryable is
 // tried again a few times. Then one that can wait waits if something around it failed
@@ -42,10 +36,10 @@ class Consumer {
   // Asked now and then while it waits: could it go on?
   virtual Result<> probe() { return flush(); }
 
-  // The newest block below this height that its data depend on, if there is one: for a consumer
-  // with a store of its own, which may be ahead of the headers or on a branch that they forgot.
-  // Thread-safe. Errors: kNotFound if it keeps no such list.
-  virtual Result<std::optional<KeptBlock>> newest_block_below(std::uint64_t below_height) const {
+  // After the newest block below this height that its data depend on, if there is one: for a
+  // consumer with a store of its own, which may be ahead of the headers or on a branch that they
+  // forgot. Thread-safe. Errors: kNotFound if it keeps no such list.
+  virtual Result<std::optional<Position>> newest_block_below(std::uint64_t below_height) const {
     return fail(Code::kNotFound, "no list of blocks below {} is kept", below_height);
   }
 

@@ -1,8 +1,9 @@
 // A live Bitcoin node by JSON-RPC as a source: parallel fetches while catching up, reorgs of any
 // depth, mempool arrivals and departures, broadcast. Blocks come by Core's REST where it is
-// offered. News come by ZMQ where the node publishes them (topic sequence, or else hashblock), and
-// always by polling as well: a notice only says what to ask the node for. Invariant: the blocks
-// served form a chain; each follows the one before, or a RolledBack said where it goes on.
+// offered. Notifications come by ZMQ where the node publishes them (topic sequence, or else
+// hashblock), and always by polling as well: a notice only says what to ask the node for.
+// Invariant: the blocks served form a chain; each follows the one before, or a RolledBack said
+// where it goes on.
 #pragma once
 
 #include <atomic>
@@ -84,7 +85,7 @@ class RpcSource final : public Source {
   std::deque<Hash256> served_;      // the newest blocks that the reader has, in order
   std::uint64_t first_height_ = 0;  // of served_.front()
   std::unique_ptr<RpcFetch> fetch_;
-  std::deque<SourceEvent> ready_;                  // mempool news
+  std::deque<SourceEvent> ready_;                  // changes of the mempool
   bool wrong_tx_logged_ = false;                   // since it connected
   std::unordered_set<Hash256, HashOfHash> known_;  // mempool transactions told and not gone
   // Those of before it connected again: told anew, or else gone.

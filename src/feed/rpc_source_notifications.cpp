@@ -1,4 +1,4 @@
-// The part of RpcSource that hears what a node offers and publishes.
+// The part of RpcSource that asks what a node offers and takes its notifications.
 #include "base/log.h"
 #include "chain/decode.h"
 #include "feed/rpc_source.h"

@@ -49,7 +49,7 @@ Result<bus::Position> Follower::rejoin_by_blocks(const bus::ConsumerInfo& info) 
     const auto kept = TRY(bus_.newest_block_below(info.name, below));
     std::optional<chainstate::HeaderInfo> header;
     if (kept) header = TRY(chain_.at(kept->ordinal));
-    if (kept && (!header || header->hash != kept->hash)) {
+    if (kept && (!header || header->hash != kept->point.hash)) {
       below = kept->ordinal.value;
       continue;
     }

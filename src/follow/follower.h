@@ -48,7 +48,7 @@ class Follower {
 
   // Follows until the source ends, stop() is called, or an error that trying again cannot mend: of
   // our own store, or what the retry options call enough of the source's. The bus must be started.
-  // Errors: whatever the source or the chain state met; kCancelled never.
+  // Errors: whatever the source or the chain state returned; kCancelled never.
   Result<> run();
   // Thread-safe; run() returns soon.
   void stop();
@@ -67,13 +67,13 @@ class Follower {
                             feed::Idle, feed::End, Error>;
 
   // Consumers on stale branches are led back; those on unknown ones halt (E10), unless they know
-  // their own blocks. Those that waited for something and have it hear again.
+  // their own blocks. Those that waited for something and have it are fed again.
   Result<> rejoin_consumers();
   // Where a consumer on a branch without headers goes on: its own position while the headers are
   // only behind it, or its newest block that is on the chain. Errors: kNotFound.
   Result<bus::Position> rejoin_by_blocks(const bus::ConsumerInfo& info);
   // Connects, follows until something breaks. True: the source ended or stop() was called; false:
-  // the source is to be met again.
+  // the source is to be connected again.
   Result<bool> follow_once();
   Result<bool> consume(BoundedQueue<Item>& queue);
   Result<> on_item(Item& item);
@@ -96,11 +96,11 @@ class Follower {
   bus::Bus& bus_;
   const FollowerOptions options_;
   std::atomic<bool> stopping_{false};
-  bool reconnect_ = false;  // consumers are to be settled before the next block
+  bool reconnect_ = false;  // consumers rejoin the chain before the next block
   // A consumer ahead of the headers is looked at again when they have reached it.
   std::optional<std::uint64_t> rejoin_at_block_count_;
   bool received_block_ = false;  // a block came since the last connection
-  bool connected_ = false;       // the source was met, and has not failed since
+  bool connected_ = false;       // the source answered, and has not failed since
   bool ever_connected_ = false;
   // What failed is ours: asking the source again does not mend it.
   std::atomic<bool> own_failure_{false};

@@ -25,19 +25,19 @@ class Verifier {
       : db_(db),
         network_(network),
         columns_(columns),
-        shape_(stored_options),
+        stored_options_(stored_options),
         progress_(progress),
         snapshot_(db.snapshot()) {}
 
   Result<Verified> run() {
     tip_ = TRY(read_tip(db_, columns_.meta, &snapshot_));
     TRY(check_unspent());
-    if (shape_.index_address)
+    if (stored_options_.index_address)
       TRY(check_count("utxo_addr", columns_.addr, found_.unspent, found_.address_entries));
-    if (shape_.index_credential)
+    if (stored_options_.index_credential)
       TRY(check_count("utxo_cred", columns_.cred, with_credential_, found_.credential_entries));
     TRY(check_deltas());
-    if (shape_.store == StoreType::kMmr) TRY(check_accumulator());
+    if (stored_options_.store == StoreType::kMmr) TRY(check_accumulator());
     return found_;
   }
 
@@ -79,8 +79,9 @@ class Verifier {
   }
 
   Result<> check_entries(std::vector<IndexKey>& addresses, std::vector<IndexKey>& credentials) {
-    if (shape_.index_address) TRY(check_present("utxo_addr", columns_.addr, addresses));
-    if (shape_.index_credential) TRY(check_present("utxo_cred", columns_.cred, credentials));
+    if (stored_options_.index_address) TRY(check_present("utxo_addr", columns_.addr, addresses));
+    if (stored_options_.index_credential)
+      TRY(check_present("utxo_cred", columns_.cred, credentials));
     addresses.clear();
     credentials.clear();
     return {};
@@ -123,7 +124,7 @@ class Verifier {
   Result<> check_deltas() {
     TRY(check_range());
     std::optional<Accumulator> accumulator;  // undone along with the blocks
-    if (shape_.store == StoreType::kMmr)
+    if (stored_options_.store == StoreType::kMmr)
       accumulator.emplace(db_, columns_.mmr, tip_.leaves, &snapshot_);
     for (std::uint64_t height = tip_.position.block_count(); height > tip_.delta_floor; --height) {
       const Bytes stored = TRY(delta_at(height - 1));
@@ -295,7 +296,7 @@ class Verifier {
   kv::Database& db_;
   const chain::Network& network_;
   const Columns& columns_;
-  const StoredOptions& shape_;
+  const StoredOptions& stored_options_;
   const std::function<void(std::string_view, std::uint64_t)>& progress_;
   const kv::Snapshot snapshot_;
   kv::Pinned pinned_;

@@ -122,14 +122,15 @@ Result<> Feed::probe() {
   return {};
 }
 
-Result<std::optional<bus::KeptBlock>> Feed::newest_block_below(std::uint64_t below_height) const {
+Result<std::optional<bus::Position>> Feed::newest_block_below(std::uint64_t below_height) const {
   auto connection = TRY(store_.database().acquire());
   const auto row = TRY(connection.one<std::uint64_t, Hash256>(
       "SELECT block_height, header_hash FROM blocks WHERE block_height < $1"
       " ORDER BY block_height DESC LIMIT 1",
       {below_height}));
   if (!row) return std::nullopt;
-  return bus::KeptBlock{Ordinal(std::get<0>(*row)), std::get<1>(*row)};
+  const auto& [height, hash] = *row;
+  return bus::Position::after(Ordinal(height), {Slot(height), hash});  // U14: slots are heights
 }
 
 Result<> Feed::flush() {

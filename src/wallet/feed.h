@@ -34,7 +34,7 @@ class Feed final : public bus::Consumer {
   bool can_wait() const override { return true; }
   Result<> probe() override;
   // Those that wallets have transactions in: nothing of the others is kept.
-  Result<std::optional<bus::KeptBlock>> newest_block_below(
+  Result<std::optional<bus::Position>> newest_block_below(
       std::uint64_t below_height) const override;
   std::string repair() const override {
     return "see 'coffer wallet verify'; a wallet is read anew with 'coffer wallet rescan'";

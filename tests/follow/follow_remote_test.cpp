@@ -81,10 +81,10 @@ class Remote final : public bus::Consumer {
     if (away > 0) return --away, fail(Error{Code::kUnavailable, true, "away"});
     return {};
   }
-  Result<std::optional<bus::KeptBlock>> newest_block_below(std::uint64_t below) const override {
+  Result<std::optional<bus::Position>> newest_block_below(std::uint64_t below) const override {
     std::lock_guard lock(mutex_);
     for (std::uint64_t at = std::min<std::uint64_t>(below, received.size()); at-- > 0;)
-      if (at % 3 == 0) return bus::KeptBlock{Ordinal(at), received[at]};
+      if (at % 3 == 0) return bus::Position::after(Ordinal(at), {Slot(at), received[at]});
     return std::nullopt;
   }
   std::string repair() const override { return ""; }
