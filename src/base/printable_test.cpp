@@ -1,0 +1,47 @@
+#include "base/printable.h"
+
+#include <gtest/gtest.h>
+
+namespace coffer {
+namespace {
+
+constexpr const char* kReplaced = "\xef\xbf\xbd";  // U+FFFD
+
+TEST(Printable, OrdinaryTextStaysAsItIs) {
+  for (const char* text : {"", "block 7", "Grüße", "日本", "\xf0\x9f\x98\x80", "e\xcc\x81"})
+    EXPECT_EQ(printable(text), text);
+}
+
+TEST(Printable, ControlCharactersAndDirectionMarksAreReplaced) {
+  const std::string mark = kReplaced;
+  EXPECT_EQ(printable("a\nb"), "a" + mark + "b");
+  EXPECT_EQ(printable("\x1b[2J"), mark + "[2J");
+  EXPECT_EQ(printable(std::string_view("a\0b", 3)), "a" + mark + "b");
+  EXPECT_EQ(printable("\x7f"), mark);
+  EXPECT_EQ(printable("a\xc2\x85z"), "a" + mark + "z");      // NEL, a line end
+  EXPECT_EQ(printable("a\xe2\x80\xaez"), "a" + mark + "z");  // U+202E turns text around
+  EXPECT_EQ(printable("a\xe2\x80\xa8z"), "a" + mark + "z");  // U+2028, a line end
+}
+
+// Each byte is replaced by itself, so that what follows is still read.
+TEST(Printable, InvalidUtf8IsReplacedByteByByte) {
+  const std::string mark = kReplaced;
+  EXPECT_EQ(printable("\xffz"), mark + "z");
+  EXPECT_EQ(printable("\xc3"), mark);             // cut off
+  EXPECT_EQ(printable("\xc0\xaf"), mark + mark);  // overlong
+  EXPECT_EQ(printable("\xe0\x80\x80"), mark + mark + mark);
+  EXPECT_EQ(printable("\xed\xa0\x80"), mark);  // a surrogate decodes, but is no character
+  EXPECT_EQ(printable("\xf4\x90\x80\x80"), mark + mark + mark + mark);  // beyond U+10FFFF
+}
+
+TEST(Printable, WidthCountsColumns) {
+  EXPECT_EQ(display_width(""), 0u);
+  EXPECT_EQ(display_width("Grüße"), 5u);
+  EXPECT_EQ(display_width("日本"), 4u);
+  EXPECT_EQ(display_width("\xf0\x9f\x98\x80"), 2u);
+  EXPECT_EQ(display_width("e\xcc\x81"), 1u) << "a combining mark takes no column";
+  EXPECT_EQ(display_width("\xff\xff"), 2u) << "as their replacements";
+}
+
+}  // namespace
+}  // namespace coffer
