@@ -16,11 +16,6 @@ bool is_stake_address(chain::Family family, ByteView raw) {
 
 }  // namespace
 
-bool is_hex(std::string_view text) {
-  return !text.empty() && text.size() % 2 == 0 &&
-         text.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
-}
-
 Result<Bytes> parse_owner(const chain::Network& network, std::string_view text) {
   auto raw = chain::parse_address(network, text);
   // Text forms have checksums, so nothing that is one can be meant as hex.

@@ -8,9 +8,6 @@ namespace coffer::api {
 
 // All are thread-safe. Errors: kInvalidInput.
 
-// Whole bytes in hex digits of either case; not empty.
-bool is_hex(std::string_view text);
-
 // Bech32 or base58, or the raw bytes (a scriptPubKey on Bitcoin) as hex. A stake address is
 // refused: no output has one.
 Result<Bytes> parse_owner(const chain::Network& network, std::string_view text);

@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <thread>
 
@@ -165,6 +166,27 @@ TEST(Queue, CloseWakesAWaitingProducer) {
   queue.abort();
   producer.join();
   EXPECT_FALSE(queue.pop());
+}
+
+TEST(Bytes, IsHexTakesWholeBytesOnly) {
+  for (const char* text : {"00", "aF", "0123456789abcdefABCDEF"}) EXPECT_TRUE(is_hex(text)) << text;
+  for (const char* text : {"", "0", "abc", "0g", " 0", "0x", "g0"})
+    EXPECT_FALSE(is_hex(text)) << text;
+  EXPECT_TRUE(has_only_hex_digits("abc"));
+  EXPECT_TRUE(has_only_hex_digits(""));
+  EXPECT_FALSE(has_only_hex_digits("ab c"));
+}
+
+TEST(File, ReadAtEndsWhereTheFileDoes) {
+  TempDir dir;
+  const auto path = dir.path() / "some";
+  ASSERT_TRUE(write_file_atomically(path, as_bytes("0123456789")));
+  const int fd = open_regular_file(path).value();
+  EXPECT_EQ(as_text(read_at(fd, 2, 3).value()), "234");
+  EXPECT_EQ(as_text(read_at(fd, 8, 100).value()), "89");
+  EXPECT_TRUE(read_at(fd, 10, 1).value().empty());
+  ::close(fd);
+  EXPECT_FALSE(read_at(-1, 0, 1));
 }
 
 }  // namespace

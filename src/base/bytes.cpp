@@ -30,6 +30,14 @@ std::string to_hex(ByteView bytes) {
   return hex;
 }
 
+bool has_only_hex_digits(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return nibble(c) >= 0; });
+}
+
+bool is_hex(std::string_view text) {
+  return !text.empty() && text.size() % 2 == 0 && has_only_hex_digits(text);
+}
+
 Result<Bytes> from_hex(std::string_view hex) {
   if (hex.size() % 2 != 0) return fail(Code::kInvalidInput, "hex of odd length {}", hex.size());
   Bytes bytes(hex.size() / 2);

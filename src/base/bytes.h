@@ -38,6 +38,10 @@ inline void append(Bytes& to, ByteView from) {
 bool equal_constant_time(ByteView a, ByteView b);
 
 std::string to_hex(ByteView bytes);
+// Whether there is nothing but hex digits of either case in it; true for an empty text.
+bool has_only_hex_digits(std::string_view text);
+// Whole bytes in hex digits of either case; not empty.
+bool is_hex(std::string_view text);
 // Errors: kInvalidInput with the position of the first bad character.
 Result<Bytes> from_hex(std::string_view hex);
 

@@ -75,6 +75,21 @@ Result<int> open_regular_file(const std::filesystem::path& path) {
                                          : "device");
 }
 
+Result<Bytes> read_at(int fd, std::uint64_t offset, std::uint64_t size) {
+  Bytes data(size);
+  std::size_t have = 0;
+  while (have < size) {
+    const ssize_t got =
+        ::pread(fd, data.data() + have, size - have, static_cast<off_t>(offset + have));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail(errno_error(errno, "cannot read"));
+    if (got == 0) break;
+    have += static_cast<std::size_t>(got);
+  }
+  data.resize(have);
+  return data;
+}
+
 Result<Bytes> read_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
   const Descriptor file(TRY(open_regular_file(path)));
   return read_all(file.get(), path.string(), max_bytes);

@@ -13,6 +13,10 @@ namespace coffer {
 // kInvalidInput.
 Result<int> open_regular_file(const std::filesystem::path& path);
 
+// The bytes of an open file from an offset on: fewer than `size` if it ends before. Thread-safe.
+// Errors: kUnavailable.
+Result<Bytes> read_at(int fd, std::uint64_t offset, std::uint64_t size);
+
 // The whole of a regular file, refused above max_bytes. Errors: as open_regular_file; kTooLarge.
 Result<Bytes> read_file(const std::filesystem::path& path, std::uint64_t max_bytes);
 

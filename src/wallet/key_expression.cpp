@@ -5,10 +5,6 @@ namespace {
 
 constexpr std::size_t kMaxDepth = 255;  // of BIP32
 
-bool is_hex(std::string_view text) {
-  return text.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
-}
-
 void append_path(std::string& out, const std::vector<std::uint32_t>& path, char mark) {
   for (const std::uint32_t step : path) {
     out += fmt::format("/{}", step & ~crypto::kHardened);
@@ -37,7 +33,7 @@ class KeyParser {
     if (key.text.empty()) return fail_at(key.at, "a key is missing");
     if (crypto::is_private_key(key.text))
       return fail(crypto::refuse_private_key().error().in(position_of(key)));
-    if (!is_hex(key.text)) {
+    if (!has_only_hex_digits(key.text)) {
       TRY(parse_root(key));
       for (std::size_t i = 1; i < pieces.size(); ++i) TRY(parse_path_piece(pieces[i]));
       TRY(walk(key));
@@ -55,7 +51,7 @@ class KeyParser {
   Result<> parse_origin(Piece text) {
     const std::vector<Piece> pieces = split(text, '/');
     const std::string_view fingerprint = pieces.front().text;
-    if (fingerprint.size() != 2 * crypto::Fingerprint::kSize || !is_hex(fingerprint))
+    if (fingerprint.size() != 2 * crypto::Fingerprint::kSize || !has_only_hex_digits(fingerprint))
       return fail_at(text.at, "a key origin begins with a fingerprint of 8 hexadecimal digits");
     KeyOrigin origin;
     origin.fingerprint = crypto::Fingerprint::from(from_hex(fingerprint).value().data());
