@@ -128,7 +128,7 @@ Result<> BlkDirSource::read_new_blocks(Progress& progress) {
     else
       TRY(index_.add(std::move(block)));
   }
-  return fail(Code::kCancelled, "stopping");
+  return cancelled();
 }
 
 Result<> BlkDirSource::read_changed(Progress& progress) {
@@ -165,8 +165,7 @@ Result<> BlkDirSource::poll() {
     progress.settled = std::abs(clock_.unix_ms() * 1'000'000 - mtime_ns) > kSettleNs;
   }
   if (!index_.best().empty()) {
-    tip_ = index_[index_.best().back()].number;
-    tip_known_ = true;
+    set_tip(index_[index_.best().back()].number);
   }
   next_poll_steady_ms_ = clock_.steady_ms() + options_.poll_ms;
   return {};
@@ -178,8 +177,7 @@ Result<chain::Point> BlkDirSource::intersect(std::span<const chain::Point> point
   for (const chain::Point& point : points)
     if (index_.anchor(point)) break;
   if (!index_.best().empty()) {
-    tip_ = index_[index_.best().back()].number;
-    tip_known_ = true;
+    set_tip(index_[index_.best().back()].number);
   }
   for (const chain::Point& point : points) {
     const auto fork = index_.find_fork(point.hash);
@@ -239,32 +237,16 @@ Result<std::optional<SourceEvent>> BlkDirSource::ready_event() {
 }
 
 Result<SourceEvent> BlkDirSource::next(int timeout_ms) {
-  if (interrupted_) return fail(Code::kCancelled, "stopping");
+  if (interrupted_) return cancelled();
   // Also in the middle of catching up: a branch may have changed by then.
   if (clock_.steady_ms() >= next_poll_steady_ms_) TRY(poll());
   if (auto step = TRY(ready_event())) return std::move(*step);
   if (!options_.follow) return SourceEvent(End{});
-  const std::int64_t wait_ms =
-      std::min<std::int64_t>(timeout_ms, next_poll_steady_ms_ - clock_.steady_ms());
-  if (wait_ms > 0) {
-    std::unique_lock lock(mutex_);
-    wake_.wait_for(lock, std::chrono::milliseconds(wait_ms), [&] { return interrupted_.load(); });
-  }
-  if (interrupted_) return fail(Code::kCancelled, "stopping");
+  wait(std::min<std::int64_t>(timeout_ms, next_poll_steady_ms_ - clock_.steady_ms()));
+  if (interrupted_) return cancelled();
   if (clock_.steady_ms() >= next_poll_steady_ms_) TRY(poll());
   if (auto step = TRY(ready_event())) return std::move(*step);
   return SourceEvent(Idle{});
-}
-
-std::optional<std::uint64_t> BlkDirSource::tip_number() const {
-  if (!tip_known_) return std::nullopt;
-  return tip_.load();
-}
-
-void BlkDirSource::interrupt() {
-  std::lock_guard lock(mutex_);
-  interrupted_ = true;
-  wake_.notify_all();
 }
 
 }  // namespace coffer::feed

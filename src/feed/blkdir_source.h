@@ -5,15 +5,12 @@
 // only headers are in memory.
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
 #include <filesystem>
 #include <map>
-#include <mutex>
 
 #include "base/clock.h"
 #include "feed/file_source_reader.h"
-#include "feed/source.h"
+#include "feed/source_base.h"
 
 namespace coffer::feed {
 
@@ -22,7 +19,7 @@ struct BlkDirOptions {
   bool follow = true;  // false: End at the tip instead of Idle
 };
 
-class BlkDirSource final : public Source {
+class BlkDirSource final : public SourceBase {
  public:
   // Looks at nothing yet: the first intersect() or next() reads all headers.
   BlkDirSource(std::filesystem::path directory, const chain::Network& network, const Clock& clock,
@@ -35,8 +32,6 @@ class BlkDirSource final : public Source {
   // A branch that got heavier comes as RolledBack to the fork, then its blocks.
   Result<SourceEvent> next(int timeout_ms) override;
   bool is_static() const override { return !options_.follow; }
-  std::optional<std::uint64_t> tip_number() const override;
-  void interrupt() override;
 
  private:
   static constexpr std::uint64_t kNowhere = ~0ull;
@@ -82,11 +77,6 @@ class BlkDirSource final : public Source {
   bool key_known_ = false;
   BlockIndex::Id served_ = BlockIndex::kNoBlock;  // what the reader has
   std::int64_t next_poll_steady_ms_ = 0;
-  std::atomic<std::uint64_t> tip_{0};
-  std::atomic<bool> tip_known_{false};
-  std::atomic<bool> interrupted_{false};
-  std::mutex mutex_;
-  std::condition_variable wake_;
 };
 
 }  // namespace coffer::feed

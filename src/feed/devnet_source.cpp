@@ -5,7 +5,9 @@
 namespace coffer::feed {
 
 DevnetSource::DevnetSource(DevnetSourceOptions options, const Clock& clock)
-    : options_(std::move(options)), clock_(clock), live_(options_.chain) {}
+    : options_(std::move(options)), clock_(clock), live_(options_.chain) {
+  set_tip(0);
+}
 
 std::string DevnetSource::describe() const {
   return fmt::format("devnet (seed {})", options_.chain.seed);
@@ -23,9 +25,9 @@ Result<> DevnetSource::catch_up() {
     // come.
     const std::uint64_t limit = options_.resume_number + options_.chain.max_reorg_depth + 2;
     for (;;) {
-      if (interrupted_) return fail(Code::kCancelled, "stopping");
+      if (interrupted_) return cancelled();
       const Emission emission = live_.next();
-      tip_ = emission.height;
+      set_tip(emission.height);
       if (emission.hash == options_.resume.hash) break;
       if (emission.height > limit)
         return fail(Code::kConflict,
@@ -75,11 +77,7 @@ bool DevnetSource::block_is_due(int timeout_ms) {
   const bool at_once = options_.block_interval_ms == 0 || ready_height_ <= options_.premine;
   if (at_once) return true;
   const std::int64_t now = clock_.steady_ms();
-  const std::int64_t wait_ms = std::min<std::int64_t>(due_steady_ms_ - now, timeout_ms);
-  if (wait_ms > 0) {
-    std::unique_lock lock(mutex_);
-    wake_.wait_for(lock, std::chrono::milliseconds(wait_ms), [&] { return interrupted_.load(); });
-  }
+  wait(std::min<std::int64_t>(due_steady_ms_ - now, timeout_ms));
   if (interrupted_ || clock_.steady_ms() < due_steady_ms_) return false;
   due_steady_ms_ = std::max(due_steady_ms_ + options_.block_interval_ms, clock_.steady_ms());
   return true;
@@ -101,7 +99,7 @@ void DevnetSource::emit(Emission emission) {
 }
 
 Result<SourceEvent> DevnetSource::next(int timeout_ms) {
-  if (interrupted_) return fail(Code::kCancelled, "stopping");
+  if (interrupted_) return cancelled();
   TRY(catch_up());
   if (auto step = next_replayed()) return std::move(*step);
   if (ready_.empty()) {
@@ -111,24 +109,14 @@ Result<SourceEvent> DevnetSource::next(int timeout_ms) {
   }
   if (std::holds_alternative<NextBlock>(ready_.front())) {
     if (!block_is_due(timeout_ms)) {
-      if (interrupted_) return fail(Code::kCancelled, "stopping");
+      if (interrupted_) return cancelled();
       return SourceEvent(Idle{});
     }
-    tip_ = ready_height_;
+    set_tip(ready_height_);
   }
   SourceEvent step = std::move(ready_.front());
   ready_.pop_front();
   return step;
-}
-
-std::optional<std::uint64_t> DevnetSource::tip_number() const {
-  return tip_.load();
-}
-
-void DevnetSource::interrupt() {
-  std::lock_guard lock(mutex_);
-  interrupted_ = true;
-  wake_.notify_all();
 }
 
 }  // namespace coffer::feed

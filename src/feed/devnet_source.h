@@ -2,14 +2,11 @@
 // It keeps nothing on disk: after a restart it replays from the seed up to the block it is told of.
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 
 #include "base/clock.h"
 #include "feed/devnet_chain.h"
-#include "feed/source.h"
+#include "feed/source_base.h"
 
 namespace coffer::feed {
 
@@ -23,7 +20,7 @@ struct DevnetSourceOptions {
   std::uint64_t resume_number = 0;
 };
 
-class DevnetSource final : public Source {
+class DevnetSource final : public SourceBase {
  public:
   DevnetSource(DevnetSourceOptions options, const Clock& clock);
 
@@ -33,8 +30,6 @@ class DevnetSource final : public Source {
   Result<chain::Point> intersect(std::span<const chain::Point> points) override;
   Result<SourceEvent> next(int timeout_ms) override;
   std::string transport() const override { return "a simulation"; }
-  std::optional<std::uint64_t> tip_number() const override;
-  void interrupt() override;
 
  private:
   Result<> catch_up();
@@ -52,10 +47,6 @@ class DevnetSource final : public Source {
   std::deque<SourceEvent> ready_;        // what the live chain has emitted and nobody took yet
   std::uint64_t ready_height_ = 0;       // of the block among it
   std::int64_t due_steady_ms_ = 0;       // when the next paced block comes
-  std::atomic<std::uint64_t> tip_{0};
-  std::atomic<bool> interrupted_{false};
-  std::mutex mutex_;
-  std::condition_variable wake_;
 };
 
 }  // namespace coffer::feed

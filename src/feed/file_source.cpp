@@ -90,28 +90,18 @@ Result<chain::Point> FileSource::intersect(std::span<const chain::Point> points)
 
 chain::Point FileSource::start_at(std::size_t position, const chain::Point& met) {
   at_ = position;
-  tip_ = index_[index_.best().back()].number;
-  tip_known_ = true;
+  set_tip(index_[index_.best().back()].number);
   return met;
 }
 
 Result<SourceEvent> FileSource::next(int) {
-  if (interrupted_) return fail(Code::kCancelled, "stopping");
-  if (!tip_known_) TRY(intersect({}));
+  if (interrupted_) return cancelled();
+  if (!tip_number()) TRY(intersect({}));
   if (at_ == index_.best().size()) return SourceEvent(End{});
   const IndexedBlock& block = index_[index_.best()[at_]];
   Bytes raw = block.place.file == kBuiltIn ? genesis_ : TRY(files_.read_block(block));
   ++at_;
   return SourceEvent(NextBlock{std::move(raw)});
-}
-
-std::optional<std::uint64_t> FileSource::tip_number() const {
-  if (!tip_known_) return std::nullopt;
-  return tip_.load();
-}
-
-void FileSource::interrupt() {
-  interrupted_ = true;
 }
 
 }  // namespace coffer::feed

@@ -2,15 +2,14 @@
 // served in chain order. Invariant: only headers are in memory; bodies are read when served.
 #pragma once
 
-#include <atomic>
 #include <filesystem>
 
 #include "feed/file_source_reader.h"
-#include "feed/source.h"
+#include "feed/source_base.h"
 
 namespace coffer::feed {
 
-class FileSource final : public Source {
+class FileSource final : public SourceBase {
  public:
   // Looks at nothing yet: the first intersect() or next() reads all headers.
   FileSource(std::filesystem::path path, const chain::Network& network);
@@ -23,8 +22,6 @@ class FileSource final : public Source {
   // NextBlock, then End. Never waits.
   Result<SourceEvent> next(int timeout_ms) override;
   bool is_static() const override { return true; }
-  std::optional<std::uint64_t> tip_number() const override;
-  void interrupt() override;
 
  private:
   Result<> scan();
@@ -38,9 +35,6 @@ class FileSource final : public Source {
   bool scanned_ = false;
   std::size_t at_ = 0;  // the next block to serve, on the best chain
   Bytes genesis_;       // served when the files start after it and we know it by heart
-  std::atomic<std::uint64_t> tip_{0};
-  std::atomic<bool> tip_known_{false};
-  std::atomic<bool> interrupted_{false};
 };
 
 }  // namespace coffer::feed

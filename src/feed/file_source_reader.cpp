@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <cerrno>
-
 #include "base/file.h"
 #include "crypto/sha256.h"
 
@@ -44,19 +42,9 @@ void BlockFiles::reopen(std::uint32_t file) {
 Result<Bytes> BlockFiles::read(std::uint32_t file, std::uint64_t offset, std::uint64_t size,
                                bool as_stored) {
   const int fd = TRY(open(file));
-  Bytes data(size);
-  std::size_t have = 0;
-  while (have < size) {
-    const ssize_t got =
-        ::pread(fd, data.data() + have, size - have, static_cast<off_t>(offset + have));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail(errno_error(errno, "cannot read " + files_[file].path.string()));
-    if (got == 0) break;
-    have += static_cast<std::size_t>(got);
-  }
-  data.resize(have);
+  Bytes data = TRY_IN(files_[file].path.string(), read_at(fd, offset, size));
   if (!key_.empty() && !as_stored)
-    for (std::size_t i = 0; i < have; ++i) data[i] ^= key_[(offset + i) % key_.size()];
+    for (std::size_t i = 0; i < data.size(); ++i) data[i] ^= key_[(offset + i) % key_.size()];
   return data;
 }
 

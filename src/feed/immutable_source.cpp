@@ -27,30 +27,11 @@ Result<std::uint64_t> size_of(int fd, const fs::path& path) {
   return static_cast<std::uint64_t>(status.st_size);
 }
 
-Result<Bytes> read_at(int fd, std::uint64_t offset, std::uint64_t size) {
-  Bytes data(size);
-  std::size_t have = 0;
-  while (have < size) {
-    const ssize_t got =
-        ::pread(fd, data.data() + have, size - have, static_cast<off_t>(offset + have));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail(errno_error(errno, "cannot read"));
-    if (got == 0) break;
-    have += static_cast<std::size_t>(got);
-  }
-  data.resize(have);  // shorter if the file shrank; its checksum will not fit then
-  return data;
-}
-
 Result<Bytes> read_index(const fs::path& path) {
   auto data = read_file(path, kMaxIndexBytes);
   if (!data && data.error().code == Code::kNotFound)
     return fail(Code::kCorrupt, "{} is missing, but its chunk is there", path.string());
   return data;
-}
-
-std::unexpected<Error> cancelled() {
-  return fail(Code::kCancelled, "stopping");
 }
 
 }  // namespace
@@ -160,6 +141,7 @@ Result<std::optional<Bytes>> ImmutableSource::read_block(const Chunk& chunk, std
     return fmt::format("{} at offset {}", file(chunk.number, "chunk").string(), entry.offset);
   };
   const std::uint64_t wanted = std::min(entry.size, limits::kMaxBlockBytes);
+  // Shorter if the file shrank; its checksum will not fit then.
   Bytes raw = TRY_IN(context(), read_at(chunk.fd, entry.offset, wanted));
   std::uint32_t crc = crypto::crc32(raw);
   if (crc != entry.crc && chunk.last && index + 1 == chunk.entries.size()) {
@@ -202,8 +184,7 @@ Result<> ImmutableSource::find_tip() {
     const Chunk chunk = TRY(load(static_cast<std::uint32_t>(number)));
     for (std::size_t i = chunk.entries.size(); i-- > 0;) {
       if (!TRY(read_block(chunk, i))) continue;
-      tip_ = scratch_.number.value;
-      knows_tip_ = true;
+      set_tip(scratch_.number.value);
       return {};
     }
   }
@@ -252,12 +233,6 @@ Result<bool> ImmutableSource::advance() {
   return true;
 }
 
-bool ImmutableSource::wait(int timeout_ms) {
-  std::unique_lock lock(mutex_);
-  wake_.wait_for(lock, std::chrono::milliseconds(timeout_ms), [&] { return interrupted_.load(); });
-  return !interrupted_;
-}
-
 Result<SourceEvent> ImmutableSource::next(int timeout_ms) {
   for (int left_ms = timeout_ms;;) {
     if (interrupted_) return cancelled();
@@ -273,19 +248,8 @@ Result<SourceEvent> ImmutableSource::next(int timeout_ms) {
     if (left_ms <= 0) return SourceEvent(Idle{});
     const int pause_ms = std::min(left_ms, options_.look_every_ms);
     left_ms -= pause_ms;
-    if (!wait(pause_ms)) return cancelled();
+    wait(pause_ms);
   }
-}
-
-std::optional<std::uint64_t> ImmutableSource::tip_number() const {
-  if (!knows_tip_) return std::nullopt;
-  return tip_.load();
-}
-
-void ImmutableSource::interrupt() {
-  std::lock_guard lock(mutex_);
-  interrupted_ = true;
-  wake_.notify_all();
 }
 
 }  // namespace coffer::feed

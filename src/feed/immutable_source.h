@@ -5,14 +5,11 @@
 // written, is the tip; any other disagreement is kCorrupt and names the chunk and the offset.
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
 #include <filesystem>
-#include <mutex>
 
 #include "chain/decode.h"
 #include "feed/chunk_index.h"
-#include "feed/source.h"
+#include "feed/source_base.h"
 
 namespace coffer::feed {
 
@@ -23,7 +20,7 @@ struct ImmutableSourceOptions {
   int look_every_ms = 1'000;  // how often to look for more
 };
 
-class ImmutableSource final : public Source {
+class ImmutableSource final : public SourceBase {
  public:
   // Touches nothing yet.
   explicit ImmutableSource(ImmutableSourceOptions options);
@@ -36,8 +33,6 @@ class ImmutableSource final : public Source {
   // Errors: as intersect; kCancelled. Cost: reading and decoding one block.
   Result<SourceEvent> next(int timeout_ms) override;
   bool is_static() const override { return !options_.follow; }
-  std::optional<std::uint64_t> tip_number() const override;
-  void interrupt() override;
 
  private:
   struct Chunk {
@@ -63,18 +58,12 @@ class ImmutableSource final : public Source {
   Result<> find_tip();
   // Loads the chunk that holds the next block. False: there is none now.
   Result<bool> advance();
-  bool wait(int timeout_ms);
 
   const ImmutableSourceOptions options_;
   std::uint32_t first_number_ = 0, last_number_ = 0;
   Chunk chunk_;
   std::size_t next_entry_ = 0;  // of chunk_
   chain::Block scratch_;        // its tables are used again
-  std::atomic<std::uint64_t> tip_{0};
-  std::atomic<bool> knows_tip_{false};
-  std::atomic<bool> interrupted_{false};
-  std::mutex mutex_;
-  std::condition_variable wake_;
 };
 
 }  // namespace coffer::feed

@@ -15,17 +15,18 @@ std::string N2cSource::describe() const {
 }
 
 void N2cSource::note(const Tip& tip) {
-  confirmed_tip_ = knows_tip_ ? std::min(tip_.load(), tip.number) : 0;
-  tip_ = tip.number;
-  knows_tip_ = !tip.point.is_origin();
+  const auto before = tip_number();
+  set_tip(tip.point.is_origin() ? std::nullopt : std::optional(tip.number),
+          before ? std::min(*before, tip.number) : 0);
 }
 
 // A slot has one block at most.
 void N2cSource::limit_confirmed_tip(const HeaderPlace& block, const Tip& tip) {
   const std::uint64_t slots =
       tip.point.slot > block.slot ? tip.point.slot.value - block.slot.value : 0;
-  if (slots < confirmed_tip_ - std::min(confirmed_tip_.load(), block.number))
-    confirmed_tip_ = block.number + slots;
+  const std::uint64_t confirmed = confirmed_tip().value_or(0);
+  if (slots < confirmed - std::min(confirmed, block.number))
+    set_tip(tip_number(), block.number + slots);
 }
 
 Result<Bytes> N2cSource::answer_to(std::uint16_t protocol, ByteView question) {
@@ -122,20 +123,6 @@ Result<SourceEvent> N2cSource::next(int timeout_ms) {
   if (step) return step;
   connection_.close();
   return fail(std::move(step).error().in(describe()));
-}
-
-std::optional<std::uint64_t> N2cSource::tip_number() const {
-  if (!knows_tip_) return std::nullopt;
-  return tip_.load();
-}
-
-std::optional<std::uint64_t> N2cSource::confirmed_tip() const {
-  if (!knows_tip_) return std::nullopt;
-  return confirmed_tip_.load();
-}
-
-void N2cSource::interrupt() {
-  connection_.interrupt();
 }
 
 }  // namespace coffer::feed

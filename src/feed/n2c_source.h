@@ -4,11 +4,9 @@
 // and intersect() makes a new one.
 #pragma once
 
-#include <atomic>
-
 #include "chain/network.h"
 #include "feed/n2c_connection.h"
-#include "feed/source.h"
+#include "feed/source_base.h"
 
 namespace coffer::feed {
 
@@ -19,7 +17,7 @@ struct N2cSourceOptions {
   int pipeline = 32;               // requests under way while far from the tip
 };
 
-class N2cSource final : public Source {
+class N2cSource final : public SourceBase {
  public:
   // Connects to nothing yet.
   N2cSource(N2cSourceOptions options, const Clock& clock);
@@ -31,16 +29,13 @@ class N2cSource final : public Source {
   Result<chain::Point> intersect(std::span<const chain::Point> points) override;
   // Errors: as intersect.
   Result<SourceEvent> next(int timeout_ms) override;
-  // As of the node's latest message.
   std::string transport() const override { return "node-to-client chain-sync"; }
-  std::optional<std::uint64_t> tip_number() const override;
-  std::optional<std::uint64_t> confirmed_tip() const override;
-  void interrupt() override;
 
  private:
   // The answer to what was asked just now.
   Result<Bytes> answer_to(std::uint16_t protocol, ByteView question);
   Result<chain::Point> connect_at(std::span<const chain::Point> points);
+  void on_interrupt() override { connection_.interrupt(); }
   // Sends requests up to what may be under way here.
   Result<> ask();
   // Nothing for a message that only says to wait.
@@ -55,9 +50,6 @@ class N2cSource final : public Source {
   bool awaiting_ = false;  // the node said that it will answer when it has something
   bool far_from_tip_ = false;
   std::int64_t answered_ms_ = 0;  // when the node last answered, or was first asked
-  std::atomic<std::uint64_t> tip_{0};
-  std::atomic<std::uint64_t> confirmed_tip_{0};
-  std::atomic<bool> knows_tip_{false};
 };
 
 }  // namespace coffer::feed

@@ -135,7 +135,7 @@ Result<std::optional<SourceEvent>> RpcSource::take_fetched(int timeout_ms) {
     set_fetch(nullptr);
     if (fetched.error().code == Code::kNotFound)
       return on_contradiction(fmt::format("the node is at block {} but does not give block {}",
-                                          tip_.load(), next_height()));
+                                          tip_number().value_or(0), next_height()));
     return fail(std::move(fetched).error());
   }
   if (!*fetched) return std::nullopt;
@@ -223,20 +223,11 @@ std::optional<SourceEvent> RpcSource::take_ready() {
   return step;
 }
 
-void RpcSource::wait(int timeout_ms) {
-  const std::int64_t wait_ms =
-      std::min<std::int64_t>(timeout_ms, next_poll_steady_ms_ - clock_.steady_ms());
-  if (wait_ms <= 0) return;
-  std::unique_lock lock(mutex_);
-  wake_.wait_for(lock, std::chrono::milliseconds(wait_ms),
-                 [&] { return interrupted_ || (subscriber_ && subscriber_->pending()); });
-}
-
 Result<SourceEvent> RpcSource::next(int timeout_ms) {
   const std::int64_t deadline_ms = clock_.steady_ms() + timeout_ms;
   if (!connected_) TRY(intersect({}));
   for (;;) {
-    if (interrupted_) return fail(Code::kCancelled, "stopping");
+    if (interrupted_) return cancelled();
     if (auto step = take_ready()) return std::move(*step);
     const std::int64_t left_ms = std::max<std::int64_t>(0, deadline_ms - clock_.steady_ms());
     if (fetch_) {
@@ -249,7 +240,8 @@ Result<SourceEvent> RpcSource::next(int timeout_ms) {
       TRY(on_notification(*notice));
       if (!ready_.empty()) continue;
     } else {
-      wait(static_cast<int>(left_ms));
+      wait(std::min(left_ms, next_poll_steady_ms_ - clock_.steady_ms()),
+           [&] { return subscriber_ && subscriber_->pending(); });
     }
     if (interrupted_) continue;
     if (clock_.steady_ms() >= deadline_ms) return SourceEvent(Idle{});
@@ -257,36 +249,20 @@ Result<SourceEvent> RpcSource::next(int timeout_ms) {
 }
 
 Result<> RpcSource::note_tip(const RpcTip& tip) {
-  tip_ = tip.height;
-  tip_known_ = true;
-  if (tip.hash == confirmed_hash_ && tip.height == confirmed_tip_) return {};
+  const std::uint64_t confirmed = confirmed_tip().value_or(0);
+  set_tip(tip.height, confirmed);
+  if (tip.hash == confirmed_hash_ && tip.height == confirmed) return {};
   const auto hash = TRY(client_.block_hash(tip.height));
-  if (hash && *hash == tip.hash) {
-    confirmed_tip_ = tip.height;
-    confirmed_hash_ = tip.hash;
-  } else {
-    confirmed_tip_ = std::min(confirmed_tip_.load(), tip.height);
-  }
+  const bool is_there = hash && *hash == tip.hash;
+  if (is_there) confirmed_hash_ = tip.hash;
+  set_tip(tip.height, is_there ? tip.height : std::min(confirmed, tip.height));
   return {};
 }
 
-std::optional<std::uint64_t> RpcSource::confirmed_tip() const {
-  if (!tip_known_) return std::nullopt;
-  return confirmed_tip_.load();
-}
-
-std::optional<std::uint64_t> RpcSource::tip_number() const {
-  if (!tip_known_) return std::nullopt;
-  return tip_.load();
-}
-
-void RpcSource::interrupt() {
-  std::lock_guard lock(mutex_);
-  interrupted_ = true;
+void RpcSource::on_interrupt() {
   if (fetch_) fetch_->cancel();
   client_.cancel();
   rest_.cancel();
-  wake_.notify_all();
 }
 
 Result<Hash256> RpcSource::broadcast(ByteView raw_tx) {

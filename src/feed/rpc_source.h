@@ -6,16 +6,13 @@
 // where it goes on.
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <unordered_set>
 
 #include "base/clock.h"
 #include "chain/network.h"
 #include "feed/rpc_fetch.h"
-#include "feed/source.h"
+#include "feed/source_base.h"
 #include "feed/zmq_subscriber.h"
 
 namespace coffer::feed {
@@ -29,7 +26,7 @@ struct RpcOptions {
   std::size_t max_mempool = 1'000'000;  // transactions beyond are not reported
 };
 
-class RpcSource final : public Source {
+class RpcSource final : public SourceBase {
  public:
   // Connects at the first intersect() or next(). `endpoint` as of RpcEndpoint::parse.
   RpcSource(RpcEndpoint endpoint, const chain::Network& network, const Clock& clock,
@@ -42,9 +39,6 @@ class RpcSource final : public Source {
   // interrupt() cuts a call under way, here and in intersect(); a broadcast it leaves alone.
   Result<SourceEvent> next(int timeout_ms) override;
   std::string transport() const override;
-  std::optional<std::uint64_t> tip_number() const override;
-  std::optional<std::uint64_t> confirmed_tip() const override;
-  void interrupt() override;
 
   // Gives a transaction to the node; its id. Thread-safe. Errors: those of RpcClient;
   // kInvalidInput with the node's reason. bcoin accepts before it has looked.
@@ -71,7 +65,7 @@ class RpcSource final : public Source {
   void note_served(const Hash256& hash, ByteView raw);
   std::optional<SourceEvent> take_ready();
   void set_fetch(std::unique_ptr<RpcFetch> fetch);
-  void wait(int timeout_ms);
+  void on_interrupt() override;
 
   const RpcEndpoint endpoint_;
   const chain::Network network_;
@@ -82,27 +76,21 @@ class RpcSource final : public Source {
   bool rest_offered_ = false;
   std::string subscribed_topics_;  // as subscribed to, e.g. "sequence at tcp://127.0.0.1:28332"
   bool connected_ = false;
-  std::deque<Hash256> served_;      // the newest blocks that the reader has, in order
-  std::uint64_t first_height_ = 0;  // of served_.front()
-  std::unique_ptr<RpcFetch> fetch_;
-  std::deque<SourceEvent> ready_;                  // changes of the mempool
-  bool wrong_tx_logged_ = false;                   // since it connected
+  std::deque<Hash256> served_;       // the newest blocks that the reader has, in order
+  std::uint64_t first_height_ = 0;   // of served_.front()
+  std::unique_ptr<RpcFetch> fetch_;  // the pointer is guarded by mutex_: on_interrupt() follows it
+  std::deque<SourceEvent> ready_;    // changes of the mempool
+  bool wrong_tx_logged_ = false;     // since it connected
   std::unordered_set<Hash256, HashOfHash> known_;  // mempool transactions told and not gone
   // Those of before it connected again: told anew, or else gone.
   std::unordered_set<Hash256, HashOfHash> before_;
   std::int64_t next_poll_steady_ms_ = 0;
   std::int64_t next_mempool_steady_ms_ = 0;
   int contradictions_ = 0;  // in a row, since a block was served
-  std::atomic<std::uint64_t> tip_{0};
-  std::atomic<std::uint64_t> confirmed_tip_{0};
   Hash256 confirmed_hash_{};
-  std::atomic<bool> tip_known_{false};
-  std::atomic<bool> interrupted_{false};
-  std::mutex mutex_;  // guards the pointer fetch_ between interrupt() and the reading thread
-  std::condition_variable wake_;
   std::mutex broadcast_mutex_;
   RpcClient broadcast_client_;
-  std::unique_ptr<ZmqSubscriber> subscriber_;  // last: its thread calls wake_
+  std::unique_ptr<ZmqSubscriber> subscriber_;  // last: its thread calls wake()
 };
 
 }  // namespace coffer::feed

@@ -31,10 +31,7 @@ void RpcSource::listen(std::vector<ZmqTopic> topics) {
   std::string subscribed;
   for (const ZmqTopic& topic : topics) subscribed += (subscribed.empty() ? "" : ", ") + topic.topic;
   subscribed += " at " + topics.front().address;
-  auto started = ZmqSubscriber::start(std::move(topics), [this] {
-    std::lock_guard lock(mutex_);
-    wake_.notify_all();
-  });
+  auto started = ZmqSubscriber::start(std::move(topics), [this] { wake(); });
   if (started) {
     subscriber_ = std::move(*started);
     subscribed_topics_ = std::move(subscribed);
