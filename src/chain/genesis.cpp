@@ -5,13 +5,12 @@
 #include <charconv>
 
 #include "base/check.h"
-#include "base/file.h"
+#include "chain/genesis_file_impl.h"
 #include "codec/cbor_reader.h"
 #include "codec/cbor_writer.h"
 #include "crypto/base58.h"
 #include "crypto/blake2b.h"
 #include "crypto/crc32.h"
-#include "json/reader.h"
 
 namespace coffer::chain {
 namespace {
@@ -31,14 +30,6 @@ Hash256 sha3_256(ByteView data) {
   CHECK(::EVP_Digest(data.data(), data.size(), hash.data(), &size, ::EVP_sha3_256(), nullptr) == 1);
   CHECK(size == hash.size());
   return hash;
-}
-
-Result<json::Value> parse_object(ByteView text) {
-  if (text.size() > kMaxGenesisBytes)
-    return fail(Code::kTooLarge, "a genesis file of {} bytes", text.size());
-  json::Value value = TRY(json::parse(as_text(text), {.max_bytes = kMaxGenesisBytes}));
-  if (!value.is_object()) return fail(Code::kInvalidInput, "not a JSON object");
-  return value;
 }
 
 // The object under a name; nothing if there is none.
@@ -119,14 +110,6 @@ Result<> put_in_order(std::vector<GenesisUtxo>& utxos) {
   return {};
 }
 
-// The file's bytes; nothing if there is none.
-Result<std::optional<Bytes>> read_if_there(const std::filesystem::path& path) {
-  auto data = read_file(path, kMaxGenesisBytes);
-  if (data) return std::move(*data);
-  if (data.error().code == Code::kNotFound) return std::nullopt;
-  return fail(std::move(data).error());
-}
-
 }  // namespace
 
 Bytes redeem_address(ByteView public_key, std::uint64_t network_magic) {
@@ -166,8 +149,9 @@ bool is_redeem_address(ByteView address) {
   return reader.ok() && reader.at_end() && inner.ok() && type == kRedeemType;
 }
 
-Result<std::vector<GenesisUtxo>> byron_genesis_utxos(ByteView text) {
-  const json::Value file = TRY(parse_object(text));
+namespace {
+
+Result<std::vector<GenesisUtxo>> byron_utxos(const json::Value& file) {
   const auto constants = TRY(section(file, "protocolConsts"));
   const auto magic = constants ? constants->find("protocolMagic") : std::nullopt;
   if (!magic) return fail(Code::kInvalidInput, "no protocolConsts.protocolMagic");
@@ -183,8 +167,7 @@ Result<std::vector<GenesisUtxo>> byron_genesis_utxos(ByteView text) {
   return utxos;
 }
 
-Result<std::vector<GenesisUtxo>> shelley_genesis_utxos(ByteView text) {
-  const json::Value file = TRY(parse_object(text));
+Result<std::vector<GenesisUtxo>> shelley_utxos(const json::Value& file) {
   std::vector<GenesisUtxo> utxos;
   TRY(read_entries(utxos, file, "initialFunds", GenesisKind::kShelleyFunds,
                    [](std::string_view address) { return from_hex(address); }));
@@ -192,15 +175,25 @@ Result<std::vector<GenesisUtxo>> shelley_genesis_utxos(ByteView text) {
   return utxos;
 }
 
+}  // namespace
+
+Result<std::vector<GenesisUtxo>> byron_genesis_utxos(ByteView text) {
+  return byron_utxos(TRY(parse_genesis(text)));
+}
+
+Result<std::vector<GenesisUtxo>> shelley_genesis_utxos(ByteView text) {
+  return shelley_utxos(TRY(parse_genesis(text)));
+}
+
 Result<std::vector<GenesisUtxo>> load_genesis_utxos(const std::filesystem::path& directory) {
   const auto byron = directory / "byron-genesis.json", shelley = directory / "shelley-genesis.json";
-  const auto byron_text = TRY(read_if_there(byron)), shelley_text = TRY(read_if_there(shelley));
-  if (!byron_text && !shelley_text)
+  const auto byron_file = TRY(load_genesis(byron)), shelley_file = TRY(load_genesis(shelley));
+  if (!byron_file && !shelley_file)
     return fail(Code::kNotFound, "neither {} nor {} is there", byron.string(), shelley.string());
   std::vector<GenesisUtxo> utxos;
-  if (byron_text) utxos = TRY_IN(byron.string(), byron_genesis_utxos(*byron_text));
-  if (shelley_text) {
-    auto more = TRY_IN(shelley.string(), shelley_genesis_utxos(*shelley_text));
+  if (byron_file) utxos = TRY_IN(byron.string(), byron_utxos(byron_file->document));
+  if (shelley_file) {
+    auto more = TRY_IN(shelley.string(), shelley_utxos(shelley_file->document));
     utxos.insert(utxos.end(), std::make_move_iterator(more.begin()),
                  std::make_move_iterator(more.end()));
   }

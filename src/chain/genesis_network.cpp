@@ -3,10 +3,8 @@
 #include <cmath>
 #include <ctime>
 
-#include "base/file.h"
-#include "chain/genesis.h"
+#include "chain/genesis_file_impl.h"
 #include "crypto/blake2b.h"
-#include "json/reader.h"
 
 namespace coffer::chain {
 namespace {
@@ -21,12 +19,6 @@ constexpr ShelleyGenesis kShelleyGenesis[] = {
     {"mainnet", "1a3be38bcbb7911969283716ad7aa550250226b76a61fc51cc9a9a35d9276d81"},
     {"preview", "363498d1024f84bb39d3fa9593ce391483cb40d479b87233f868d6e57c3a400d"},
 };
-
-Result<json::Value> parse_genesis(ByteView text) {
-  json::Value value = TRY(json::parse(as_text(text), {.max_bytes = kMaxGenesisBytes}));
-  if (!value.is_object()) return fail(Code::kInvalidInput, "not a JSON object");
-  return value;
-}
 
 Result<std::uint64_t> number_at(const json::Value& document, std::string_view pointer) {
   const auto found = document.find_pointer(pointer);
@@ -56,21 +48,6 @@ Result<std::uint64_t> slot_ms_at(const json::Value& document) {
   return static_cast<std::uint64_t>(std::llround(seconds * 1'000));
 }
 
-struct GenesisFile {
-  fs::path path;
-  Bytes text;
-  json::Value document;
-};
-
-// Nothing if it is not there.
-Result<std::optional<GenesisFile>> load(const fs::path& path) {
-  auto text = read_file(path, kMaxGenesisBytes);
-  if (!text && text.error().code == Code::kNotFound) return std::nullopt;
-  if (!text) return fail(std::move(text).error());
-  json::Value document = TRY_IN(path.string(), parse_genesis(*text));
-  return GenesisFile{path, std::move(*text), std::move(document)};
-}
-
 Result<> check_magic(const Network& network, const GenesisFile& file, std::string_view pointer) {
   const std::uint64_t magic = TRY_IN(file.path.string(), number_at(file.document, pointer));
   if (magic == network.cardano.magic) return {};
@@ -78,13 +55,14 @@ Result<> check_magic(const Network& network, const GenesisFile& file, std::strin
               file.path.string(), magic, network.name, network.cardano.magic);
 }
 
+Hash256 canonical_hash(const json::Value& document) {
+  return crypto::blake2b_256(as_bytes(document.serialize_sorted()));
+}
+
 }  // namespace
 
 Result<Hash256> byron_genesis_hash(ByteView text) {
-  if (text.size() > kMaxGenesisBytes)
-    return fail(Code::kTooLarge, "a genesis file of {} bytes", text.size());
-  const std::string canonical = TRY(parse_genesis(text)).serialize_sorted();
-  return crypto::blake2b_256(as_bytes(canonical));
+  return canonical_hash(TRY(parse_genesis(text)));
 }
 
 Result<> check_genesis_files(const Network& network, const fs::path& directory) {
@@ -92,12 +70,12 @@ Result<> check_genesis_files(const Network& network, const fs::path& directory) 
     return fail(Code::kUsage, "{} is not the genesis file of cardano {}: its hash is {}",
                 path.string(), network.name, hash.hex());
   };
-  if (const auto byron = TRY(load(directory / "byron-genesis.json"))) {
+  if (const auto byron = TRY(load_genesis(directory / "byron-genesis.json"))) {
     TRY(check_magic(network, *byron, "/protocolConsts/protocolMagic"));
-    const Hash256 hash = TRY_IN(byron->path.string(), byron_genesis_hash(byron->text));
+    const Hash256 hash = canonical_hash(byron->document);
     if (hash != network.genesis) return differs(byron->path, hash);
   }
-  if (const auto shelley = TRY(load(directory / "shelley-genesis.json"))) {
+  if (const auto shelley = TRY(load_genesis(directory / "shelley-genesis.json"))) {
     TRY(check_magic(network, *shelley, "/networkMagic"));
     const Hash256 hash = crypto::blake2b_256(shelley->text);
     for (const ShelleyGenesis& known : kShelleyGenesis)
@@ -114,7 +92,7 @@ Result<Network> private_network(std::string_view name, const fs::path& directory
   if (!named_well)
     return fail(Code::kUsage, "a network's name is 1 to 32 of a-z, 0-9, '_' and '-'");
   const fs::path path = directory / "shelley-genesis.json";
-  const auto file = TRY(load(path));
+  const auto file = TRY(load_genesis(path));
   if (!file) return fail(Code::kNotFound, "{} is not there", path.string());
   Network network = private_network_of(name, crypto::blake2b_256(file->text), {});
   network.cardano.magic = TRY_IN(path.string(), number_at(file->document, "/networkMagic"));
@@ -126,7 +104,7 @@ Result<Network> private_network(std::string_view name, const fs::path& directory
   era.epoch_slots = TRY_IN(path.string(), number_at(file->document, "/epochLength"));
   if (era.epoch_slots == 0) return fail(Code::kInvalidInput, "{}: epochLength is 0", path.string());
   network.cardano.eras = {era};
-  if (const auto byron = TRY(load(directory / "byron-genesis.json")))
+  if (const auto byron = TRY(load_genesis(directory / "byron-genesis.json")))
     TRY(check_magic(network, *byron, "/protocolConsts/protocolMagic"));
   return network;
 }
