@@ -26,7 +26,6 @@ struct BitcoinParams {
   std::string segwit_hrp;
   std::uint32_t xpub_version = 0;  // of extended public keys
   std::uint64_t halving_blocks = 210'000;
-  std::uint64_t coinbase_maturity = 100;
 };
 
 struct CardanoParams {

@@ -2,6 +2,7 @@
 // which anyone can spend without a signature, so no key is needed and each n is an address of its
 // own.
 #include "base/check.h"
+#include "chain/bitcoin_limits.h"
 #include "codec/wire.h"
 #include "crypto/hash160.h"
 #include "crypto/sha256.h"
@@ -16,7 +17,7 @@ using codec::append_var_bytes;
 enum BitcoinKind : std::uint8_t { kP2wsh, kP2sh, kP2shP2wsh };
 
 constexpr std::uint32_t kTxVersion = 2, kSequence = 0xfffffffd, kBits = 0x207fffff;
-constexpr std::uint64_t kSubsidy = 50'0000'0000, kHalving = 150, kMaturity = 100;
+constexpr std::uint64_t kSubsidy = 50'0000'0000, kHalving = 150;
 
 // The block that every regtest node starts with.
 constexpr std::string_view kGenesis =
@@ -236,7 +237,7 @@ class BitcoinFlavour final : public DevnetFlavour {
     DevCoin coin{.value = reward,
                  .owner = plan.owner,
                  .kind = kP2wsh,
-                 .mature_height = plan.height + kMaturity};
+                 .mature_height = plan.height + chain::kCoinbaseMaturity};
     Encoded coinbase = build_coinbase(plan, coin, merkle_root(std::move(witness_ids)));
     coin.outpoint = {coinbase.id, 0};
     ids[0] = coinbase.id;

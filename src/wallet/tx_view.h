@@ -1,6 +1,7 @@
 // A decoded transaction, as the wallet looks at it, and what must hold before it is recorded.
 #pragma once
 
+#include "chain/bitcoin_limits.h"
 #include "chain/network.h"
 
 namespace coffer::wallet {
@@ -23,7 +24,7 @@ struct TxView {
   }
 };
 
-inline constexpr std::uint64_t kMaxMoney = 21'000'000ull * 100'000'000;
+using chain::kMaxMoney;
 
 // A transaction of the wire format, by itself. Errors: kInvalidInput if it is malformed, has no
 // inputs or outputs, an input twice, or amounts above all money there is; kTooLarge. Cost: one pass
