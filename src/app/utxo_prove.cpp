@@ -45,7 +45,7 @@ Result<> run_utxo_check_proof(const Context& context, const CheckProofArguments&
   const Hash256 root = TRY(parse_root(arguments.root));
   const Bytes text = TRY(read_file_or_pipe(arguments.file, kMaxProofBytes));
   const api::ReadProof read = TRY_IN(arguments.file, api::parse_proof(as_text(text)));
-  const std::string output = cli::outpoint_text(read.family, read.outpoint);
+  const std::string output = chain::display(read.family, read.outpoint);
   if (!arguments.outpoint.empty()) {
     chain::Network family_only;
     family_only.family = read.family;

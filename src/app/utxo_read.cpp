@@ -36,7 +36,7 @@ Result<> run_utxo_get(const Context& context, const std::string& text) {
   if (!found)
     return fail(Code::kNotFound,
                 "no output {}: it never was, or was spent longer ago than utxo.pruneDepth",
-                cli::outpoint_text(reader.network.family, outpoint));
+                chain::display(reader.network.family, outpoint));
   if (context.json)
     print_line(api::utxo_json(reader.network, *found));
   else

@@ -16,4 +16,8 @@ std::string display(Family family, const Hash256& hash) {
   return family == Family::kBitcoin ? reversed(hash).hex() : hash.hex();
 }
 
+std::string display(Family family, const Outpoint& outpoint) {
+  return fmt::format("{}#{}", display(family, outpoint.tx), outpoint.index);
+}
+
 }  // namespace coffer::chain

@@ -158,5 +158,7 @@ struct Block {
 
 // Bitcoin prints hashes back to front, Cardano as they are.
 std::string display(Family family, const Hash256& hash);
+// "HASH#INDEX".
+std::string display(Family family, const Outpoint& outpoint);
 
 }  // namespace coffer::chain

@@ -191,11 +191,10 @@ void Writer::take_inputs() {
 void Writer::missing_input(const chain::Outpoint& outpoint, std::uint32_t tx) {
   if (++counters_.missing > kMissingLogged) return;
   const chain::Block& block = *work_.block;
-  log::warn(
-      "an input is not in the UTXO set; passed over",
-      {{"input", fmt::format("{}#{}", chain::display(block.family, outpoint.tx), outpoint.index)},
-       {"transaction", chain::display(block.family, block.txs[tx].id)},
-       {"block", block.number}});
+  log::warn("an input is not in the UTXO set; passed over",
+            {{"input", chain::display(block.family, outpoint)},
+             {"transaction", chain::display(block.family, block.txs[tx].id)},
+             {"block", block.number}});
 }
 
 Result<> Writer::fetch_inputs() {

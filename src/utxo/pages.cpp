@@ -85,8 +85,8 @@ Result<std::vector<Utxo>> UtxoState::load(const kv::Snapshot& snapshot, const Wa
     const chain::Outpoint outpoint = read_outpoint(impl_->network.family, keys[i].data());
     const auto value = values[i];
     if (!value)
-      return fail(Code::kCorrupt, "{}#{} is indexed but not there; run 'coffer utxo verify'",
-                  chain::display(impl_->network.family, outpoint.tx), outpoint.index);
+      return fail(Code::kCorrupt, "{} is indexed but not there; run 'coffer utxo verify'",
+                  chain::display(impl_->network.family, outpoint));
     Utxo utxo = TRY(make_utxo(outpoint, *value));
     if (walk.owns(utxo.record)) utxos.push_back(std::move(utxo));
   }

@@ -66,8 +66,8 @@ Result<mmr::UnspentProof> UtxoState::prove(const chain::Outpoint& outpoint,
     }
   }
   const auto not_unspent = [&] {
-    return fail(Code::kNotFound, "{}#{} was not unspent after block {}",
-                chain::display(impl_->network.family, outpoint.tx), outpoint.index, block.value);
+    return fail(Code::kNotFound, "{} was not unspent after block {}",
+                chain::display(impl_->network.family, outpoint), block.value);
   };
   // The key would hold another output's index.
   if (!has_key(impl_->network.family, outpoint)) return not_unspent();

@@ -43,7 +43,7 @@ class Verifier {
 
  private:
   std::string name(const chain::Outpoint& outpoint) const {
-    return fmt::format("{}#{}", chain::display(network_.family, outpoint.tx), outpoint.index);
+    return chain::display(network_.family, outpoint);
   }
   void tell(std::string_view what, std::uint64_t done) const {
     if (progress_ && done % kTellEvery == 0) progress_(what, done);

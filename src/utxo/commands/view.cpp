@@ -29,14 +29,10 @@ std::string place_text(chain::Family family, BlockNumber number, Slot slot) {
 
 }  // namespace
 
-std::string outpoint_text(chain::Family family, const chain::Outpoint& outpoint) {
-  return fmt::format("{}#{}", chain::display(family, outpoint.tx), outpoint.index);
-}
-
 std::string render_utxo(const chain::Network& network, const utxo::UtxoLookup& found) {
   const chain::Family family = network.family;
   const utxo::UtxoRecord& record = found.utxo.record;
-  std::string out = field_line("output", outpoint_text(family, found.utxo.outpoint));
+  std::string out = field_line("output", chain::display(family, found.utxo.outpoint));
   out += field_line("owner", api::owner_text(network, record.address));
   out += field_line("value", fmt::format("{} {}", record.amount.value, api::coin_unit(family)));
   for (const chain::Asset& asset : record.assets)
@@ -63,7 +59,7 @@ std::string render_page(const chain::Network& network, const utxo::Page& page) {
                {"assets", Align::kRight},
                {"block", Align::kRight}});
   for (const utxo::Utxo& utxo : page.utxos)
-    table.add_row({outpoint_text(network.family, utxo.outpoint),
+    table.add_row({chain::display(network.family, utxo.outpoint),
                    with_thousands(utxo.record.amount.value),
                    utxo.record.assets.empty() ? "" : std::to_string(utxo.record.assets.size()),
                    with_thousands(utxo.record.number.value)});

@@ -15,7 +15,4 @@ std::string render_balance(const chain::Network& network, ByteView address,
                            const utxo::Balance& balance);
 std::string render_utxo_stats(const chain::Network& network, const utxo::Stats& stats);
 
-// "TX#INDEX", as its chain prints the hash.
-std::string outpoint_text(chain::Family family, const chain::Outpoint& outpoint);
-
 }  // namespace coffer::cli
