@@ -10,6 +10,7 @@
 #include "base/test_data.h"
 #include "support/deep_cbor.h"
 #include "support/process.h"
+#include "support/shell.h"
 
 namespace coffer {
 namespace {
@@ -60,9 +61,7 @@ TEST_F(Networks, AnotherCardanoNetworkIsRefusedAndBindsNothing) {
   const std::string unpacked = path("preview");
   std::filesystem::create_directories(unpacked);
   const std::string archive = (data / "immutable-00000-00275.tar.xz").string();
-  ASSERT_EQ(std::system(
-                ("tar -C '" + unpacked + "' -xf '" + archive + "' --wildcards '*00000.*'").c_str()),
-            0);
+  ASSERT_TRUE(test::extract(archive, unpacked, "*00000.*"));
   const std::string source = "immutable:" + unpacked;
   const std::string genesis = (data / "genesis").string();
   for (const char* wrong : {"mainnet", "preprod"})

@@ -3,10 +3,10 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
 #include <string>
 
 #include "base/temp_dir.h"
+#include "support/shell.h"
 
 namespace coffer::test {
 
@@ -14,20 +14,19 @@ class SmallDisk {
  public:
   explicit SmallDisk(unsigned megabytes)
       : mounted_(::geteuid() == 0 &&
-                 ::system(("mount -t tmpfs -o size=" + std::to_string(megabytes) + "m tmpfs " +
-                           path() + " 2>/dev/null")
-                              .c_str()) == 0) {}
+                 shell("mount -t tmpfs -o size=" + std::to_string(megabytes) + "m tmpfs " +
+                       shell_quoted(path()) + " 2>/dev/null")) {}
   SmallDisk(const SmallDisk&) = delete;
   SmallDisk& operator=(const SmallDisk&) = delete;
   ~SmallDisk() {
-    if (mounted_) (void)!::system(("umount -l " + path()).c_str());
+    if (mounted_) (void)shell("umount -l " + shell_quoted(path()));
   }
 
   bool mounted() const { return mounted_; }
   std::string path() const { return dir_.path().string(); }
   // Takes so many bytes of it away; free() gives them back.
   bool fill(std::uint64_t bytes) {
-    return ::system(("head -c " + std::to_string(bytes) + " /dev/zero > " + filler()).c_str()) == 0;
+    return shell("head -c " + std::to_string(bytes) + " /dev/zero > " + shell_quoted(filler()));
   }
   bool free() { return std::filesystem::remove(filler()); }
 

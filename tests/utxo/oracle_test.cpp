@@ -33,10 +33,11 @@ struct Mode {
   const char* name;
   StoreType store;
   bool self_contained;
+  friend std::ostream& operator<<(std::ostream& out, const Mode& mode) { return out << mode.name; }
 };
 
-Digest parse_digest(std::uint64_t count, std::uint64_t coin, std::string_view acc) {
-  return {count, coin, Hash256::from_view(from_hex(acc).value()).value()};
+Digest parse_digest(std::uint64_t count, std::uint64_t amount, std::string_view acc) {
+  return {count, amount, Hash256::from_view(from_hex(acc).value()).value()};
 }
 
 // A chain in memory, and what its UTXO set is after each block.
@@ -193,7 +194,7 @@ constexpr Mode kModes[] = {{"ClassicCompact", StoreType::kClassic, false},
 
 class UtxoOracle : public testing::TestWithParam<Mode> {};
 INSTANTIATE_TEST_SUITE_P(Stores, UtxoOracle, testing::ValuesIn(kModes),
-                         [](const auto& each) { return std::string(each.param.name); });
+                         testing::PrintToStringParamName());
 
 struct Preview {
   OracleChain chain;
@@ -207,7 +208,7 @@ Preview load_preview(const fs::path& archive) {
   chain.network = chain::find_network("cardano", "preview").value();
   chain.genesis = chain::load_genesis_utxos(data / "cardano/preview/genesis").value();
   TempDir dir;
-  EXPECT_EQ(::system(("tar -xJf '" + archive.string() + "' -C " + dir.path().string()).c_str()), 0);
+  EXPECT_TRUE(test::extract(archive, dir.path()));
   std::vector<fs::path> chunks;
   for (const auto& entry : fs::recursive_directory_iterator(dir.path()))
     if (entry.path().extension() == ".chunk") chunks.push_back(entry.path());
