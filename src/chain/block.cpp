@@ -1,6 +1,12 @@
 #include "chain/block.h"
 
+#include <ostream>
+
 namespace coffer::chain {
+
+std::ostream& operator<<(std::ostream& out, Family family) {
+  return out << (family == Family::kBitcoin ? "Bitcoin" : "Cardano");
+}
 
 void Block::clear() {
   Block empty;

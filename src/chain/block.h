@@ -3,6 +3,7 @@
 // tables. Decoding appends to the tables and allocates nothing per transaction.
 #pragma once
 
+#include <iosfwd>
 #include <span>
 #include <vector>
 
@@ -12,6 +13,7 @@
 namespace coffer::chain {
 
 enum class Family : std::uint8_t { kBitcoin, kCardano };
+std::ostream& operator<<(std::ostream& out, Family family);  // "Bitcoin", "Cardano": for tests
 
 struct Outpoint {
   Hash256 tx{};

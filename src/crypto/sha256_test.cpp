@@ -6,6 +6,11 @@
 #include "base/random.h"
 
 namespace coffer::crypto {
+
+std::ostream& operator<<(std::ostream& out, Sha256Impl impl) {
+  return out << (impl == Sha256Impl::kPortable ? "Portable" : "ShaNi");
+}
+
 namespace {
 
 Hash256 openssl_sha256(ByteView data) {
@@ -101,9 +106,7 @@ TEST_P(Sha256Test, PairsAgreeAlsoInPlace) {
 
 INSTANTIATE_TEST_SUITE_P(All, Sha256Test,
                          testing::Values(Sha256Impl::kPortable, Sha256Impl::kShaNi),
-                         [](const auto& test) {
-                           return test.param == Sha256Impl::kPortable ? "Portable" : "ShaNi";
-                         });
+                         testing::PrintToStringParamName());
 
 TEST(Sha256Choice, TheFastestIsTheDefault) {
   EXPECT_TRUE(sha256_available(Sha256Impl::kPortable));

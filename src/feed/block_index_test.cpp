@@ -168,7 +168,8 @@ TEST_P(Index, ForgottenBlocksWereNeverThere) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Index,
-                         testing::Values(chain::Family::kBitcoin, chain::Family::kCardano));
+                         testing::Values(chain::Family::kBitcoin, chain::Family::kCardano),
+                         testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace coffer::feed

@@ -224,9 +224,7 @@ TEST_P(Devnet, PacedBlocksComeWithTheClockAndInterruptEndsTheWait) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Devnet, testing::Values(Family::kBitcoin, Family::kCardano),
-                         [](const auto& param) {
-                           return param.param == Family::kBitcoin ? "Bitcoin" : "Cardano";
-                         });
+                         testing::PrintToStringParamName());
 
 TEST(BlockFile, RoundTripsEveryFormat) {
   for (const Family family : {Family::kBitcoin, Family::kCardano}) {

@@ -157,7 +157,8 @@ TEST_P(Files, StopsWhenAsked) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Files,
-                         testing::Values(chain::Family::kBitcoin, chain::Family::kCardano));
+                         testing::Values(chain::Family::kBitcoin, chain::Family::kCardano),
+                         testing::PrintToStringParamName());
 
 TEST(FilesOfMainnet, AreServedFromDirectoryAndBlocksDirectory) {
   COFFER_REQUIRE_DATA_OR_SKIP(data, "bitcoin/mainnet");

@@ -1,9 +1,15 @@
 #include "utxo/options.h"
 
+#include <ostream>
+
 namespace coffer::utxo {
 
 std::string_view to_string(StoreType type) {
   return type == StoreType::kMmr ? "mmr" : "classic";
+}
+
+std::ostream& operator<<(std::ostream& out, StoreType type) {
+  return out << to_string(type);
 }
 
 Result<> check(const Options& options) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <string_view>
 
 #include "base/result.h"
@@ -9,7 +10,8 @@
 namespace coffer::utxo {
 
 enum class StoreType : std::uint8_t { kClassic, kMmr };
-std::string_view to_string(StoreType type);  // "classic", "mmr"
+std::string_view to_string(StoreType type);                   // "classic", "mmr"
+std::ostream& operator<<(std::ostream& out, StoreType type);  // the same, for tests
 
 // What a rollback beyond the window does (U2).
 enum class BeyondWindow : std::uint8_t {

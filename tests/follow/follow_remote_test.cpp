@@ -180,9 +180,7 @@ TEST_P(FollowRemote, AConsumerAheadOfTheHeadersOnAnotherBranchGoesBack) {
 
 INSTANTIATE_TEST_SUITE_P(Families, FollowRemote,
                          testing::Values(Family::kBitcoin, Family::kCardano),
-                         [](const auto& param) {
-                           return param.param == Family::kBitcoin ? "Bitcoin" : "Cardano";
-                         });
+                         testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace coffer::app

@@ -272,9 +272,7 @@ TEST_P(Follow, AForeignOrDamagedBlockStopsItAndLosesNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Follow, testing::Values(Family::kBitcoin, Family::kCardano),
-                         [](const auto& param) {
-                           return param.param == Family::kBitcoin ? "Bitcoin" : "Cardano";
-                         });
+                         testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace coffer::app

@@ -87,6 +87,7 @@ struct Mode {
   const char* name;
   const char* chain;
   const char* store;
+  friend std::ostream& operator<<(std::ostream& out, const Mode& mode) { return out << mode.name; }
 };
 
 class UtxoCrash : public testing::TestWithParam<Mode> {

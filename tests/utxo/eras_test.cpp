@@ -84,7 +84,7 @@ class EraRun {
 
 class UtxoEras : public testing::TestWithParam<StoreType> {};
 INSTANTIATE_TEST_SUITE_P(Stores, UtxoEras, testing::Values(StoreType::kClassic, StoreType::kMmr),
-                         [](const auto& each) { return std::string(to_string(each.param)); });
+                         testing::PrintToStringParamName());
 
 TEST_P(UtxoEras, EverySingleCardanoBlock) {
   COFFER_REQUIRE_DATA_OR_SKIP(index, "oracle/cardano/INDEX.json");

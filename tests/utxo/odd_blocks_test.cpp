@@ -145,9 +145,7 @@ TEST_P(OddBlocks, NestingIsBoundedByTheBlockAlone) {  // E12
 
 INSTANTIATE_TEST_SUITE_P(Stores, OddBlocks,
                          testing::Values(utxo::StoreType::kClassic, utxo::StoreType::kMmr),
-                         [](const auto& param) {
-                           return std::string(utxo::to_string(param.param));
-                         });
+                         testing::PrintToStringParamName());
 
 TEST(OddBlocksScripts, AReferenceScriptThatCannotBeReadIsRefused) {
   // Not [language, script]: cut short, no array, three items, bytes behind it, a language beyond a

@@ -108,9 +108,7 @@ TEST_P(Proofs, AlteredTextNeverProvesAnythingElse) {
 
 INSTANTIATE_TEST_SUITE_P(Families, Proofs,
                          testing::Values(chain::Family::kBitcoin, chain::Family::kCardano),
-                         [](const auto& param) {
-                           return param.param == chain::Family::kBitcoin ? "Bitcoin" : "Cardano";
-                         });
+                         testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace coffer::api
