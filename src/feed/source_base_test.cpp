@@ -53,9 +53,8 @@ TEST(SourceBase, WakeEndsAWaitOnlyWhenItIsReady) {
   BareSource source;
   std::atomic<int> asked{0};
   std::atomic<bool> ready{false};
-  auto waiting = std::async(std::launch::async, [&] {
-    source.wait(600'000, [&] { return ++asked, ready.load(); });
-  });
+  auto waiting = std::async(std::launch::async,
+                            [&] { source.wait(600'000, [&] { return ++asked, ready.load(); }); });
   while (asked == 0) std::this_thread::yield();
   source.wake();
   while (asked < 2) std::this_thread::yield();

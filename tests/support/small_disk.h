@@ -13,9 +13,8 @@ namespace coffer::test {
 class SmallDisk {
  public:
   explicit SmallDisk(unsigned megabytes)
-      : mounted_(::geteuid() == 0 &&
-                 shell("mount -t tmpfs -o size=" + std::to_string(megabytes) + "m tmpfs " +
-                       shell_quoted(path()) + " 2>/dev/null")) {}
+      : mounted_(::geteuid() == 0 && shell("mount -t tmpfs -o size=" + std::to_string(megabytes) +
+                                           "m tmpfs " + shell_quoted(path()) + " 2>/dev/null")) {}
   SmallDisk(const SmallDisk&) = delete;
   SmallDisk& operator=(const SmallDisk&) = delete;
   ~SmallDisk() {
