@@ -1,5 +1,6 @@
 // Bitcoin blocks and transactions, legacy and segwit.
 #include "chain/decode.h"
+#include "chain/money.h"
 #include "codec/wire.h"
 #include "crypto/sha256.h"
 
@@ -10,7 +11,6 @@ using codec::WireReader;
 
 constexpr std::size_t kHeaderBytes = 80;
 constexpr std::uint64_t kLeastInputBytes = 41, kLeastOutputBytes = 9, kLeastTxBytes = 60;
-constexpr std::uint64_t kMaxCoin = 2'100'000'000'000'000;  // satoshi that can ever exist
 constexpr std::string_view kUncommitted = "block: witness data without a commitment to it";
 constexpr std::uint8_t kCommitmentPrefix[] = {0x6a, 0x24, 0xaa, 0x21, 0xa9, 0xed};
 
@@ -36,7 +36,7 @@ void read_outputs(WireReader& reader, Block& block, Tx& tx) {
     Output& output = block.outputs.emplace_back();
     output.coin = Amount(reader.u64());
     output.address = reader.var_bytes();
-    if (output.coin.value > kMaxCoin) reader.fail_at("an amount beyond all coins", start);
+    if (output.coin.value > kMaxMoney) reader.fail_at("an amount beyond all coins", start);
   }
 }
 

@@ -12,7 +12,6 @@ namespace coffer::api {
 // All are thread-safe. Errors: kInvalidInput.
 
 inline constexpr std::uint64_t kMaxHeight = 0x7fffffff;
-inline constexpr std::uint64_t kMaxSatoshi = 2'100'000'000'000'000;  // all money there will be
 
 // 64 hex digits, as Bitcoin prints a transaction or block. `what` is for the error.
 Result<Hash256> parse_hash(std::string_view what, std::string_view text);

@@ -1,4 +1,5 @@
 #include "wallet/lifecycle/tx_view.h"
+#include "chain/money.h"
 
 #include "chain/decode.h"
 
@@ -21,8 +22,8 @@ Result<> check_inputs(const TxView& view) {
 Result<> check_amounts(const TxView& view) {
   std::uint64_t sum = 0;
   for (const chain::Output& output : view.outputs()) {
-    sum += std::min(output.coin.value, kMaxMoney + 1);
-    if (sum > kMaxMoney)
+    sum += std::min(output.coin.value, chain::kMaxMoney + 1);
+    if (sum > chain::kMaxMoney)
       return fail(Code::kInvalidInput, "the transaction pays more than all money there is");
   }
   return {};

@@ -23,8 +23,6 @@ struct TxView {
   }
 };
 
-inline constexpr std::uint64_t kMaxMoney = 21'000'000ull * 100'000'000;
-
 // A transaction of the wire format, by itself. Errors: kInvalidInput if it is malformed, has no
 // inputs or outputs, an input twice, or amounts above all money there is; kTooLarge. Cost: one pass
 // over the bytes, and a sort of the inputs.
