@@ -19,11 +19,17 @@ Result<T> parse(const std::string_view (&names)[N], std::string_view what, std::
 std::string_view to_string(TxStatus status) {
   return kStatuses[static_cast<std::size_t>(status)];
 }
+std::span<const std::string_view> tx_status_names() {
+  return kStatuses;
+}
 Result<TxStatus> parse_status(std::string_view text) {
   return parse<TxStatus>(kStatuses, "status of a transaction", text);
 }
 std::string_view to_string(CoinState state) {
   return kStates[static_cast<std::size_t>(state)];
+}
+std::span<const std::string_view> coin_state_names() {
+  return kStates;
 }
 Result<CoinState> parse_state(std::string_view text) {
   return parse<CoinState>(kStates, "state of a coin", text);

@@ -75,7 +75,8 @@ void UtxoMonitor::collect(api::Metrics& metrics) {
     metrics.gauge(name, help).set(static_cast<double>(value));
   };
   set("coffer_utxo_unspent", "Unspent outputs", now.unspent);
-  set("coffer_utxo_coin", "Their value in the chain's smallest unit, rounded to 53 bits", now.amount);
+  set("coffer_utxo_coin", "Their value in the chain's smallest unit, rounded to 53 bits",
+      now.amount);
   set("coffer_utxo_rollback_blocks", "Blocks that can be undone now", now.rollback_blocks);
   set("coffer_utxo_deltas", "Blocks whose changes are kept", now.deltas);
   if (const auto counted = addresses())

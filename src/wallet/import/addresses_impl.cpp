@@ -174,12 +174,13 @@ Result<bool> use_script(sql::Transaction& sql, const chain::Network& network, Wa
     // scripts themselves: they share some with another. Two share a script at the same index only,
     // because it comes from the same keys.
     sql::Rows rows = TRY(sql.query(
-        "SELECT d.id, d.account_id, d.branch, d.descriptor, d.next_index, d.derived_to,"
-        " w.gap_limit, d.is_ranged FROM descriptors d JOIN wallets w ON w.id = d.wallet_id"
-        " WHERE d.wallet_id = $1 AND (d.id = $2 OR (d.is_ranged AND d.next_index <= $3"
-        " AND d.derived_to > $3 AND (SELECT count(*) FROM addresses a"
-        "   WHERE a.wallet_id = d.wallet_id AND a.descriptor_id = d.id AND a.address_index = $3)"
-        " < CASE WHEN d.descriptor LIKE 'combo(%' THEN 4 ELSE 1 END)) ORDER BY d.id",
+        fmt::format("SELECT {}, d.is_ranged FROM descriptors d JOIN wallets w ON w.id = d.wallet_id"
+                    " WHERE d.wallet_id = $1 AND (d.id = $2 OR (d.is_ranged AND d.next_index <= $3"
+                    " AND d.derived_to > $3 AND (SELECT count(*) FROM addresses a"
+                    "   WHERE a.wallet_id = d.wallet_id AND a.descriptor_id = d.id"
+                    "   AND a.address_index = $3)"
+                    " < CASE WHEN d.descriptor LIKE 'combo(%' THEN 4 ELSE 1 END)) ORDER BY d.id",
+                    kDescriptorRowColumns),
         {wallet, descriptor_id, index}));
     while (TRY(rows.next())) {
       DescriptorRow row = TRY(read_descriptor(rows));

@@ -27,7 +27,9 @@ struct DescriptorRow {
   std::uint32_t next_index = 0, derived_to = 0;
   std::uint32_t gap = 1;
 };
-// Of the columns in that order.
+// The columns that read_descriptor() reads, of a descriptor `d` and its wallet `w`.
+inline constexpr std::string_view kDescriptorRowColumns =
+    "d.id, d.account_id, d.branch, d.descriptor, d.next_index, d.derived_to, w.gap_limit";
 Result<DescriptorRow> read_descriptor(const sql::Rows& rows);
 // How many scripts a ranged descriptor has at each index. Their keys are extended ones, which are
 // always compressed.

@@ -85,10 +85,10 @@ class Importer {
       bool is_newest = true;
       {
         sql::Rows rows = TRY(sql_.query(
-            "SELECT d.id, d.account_id, d.branch, d.descriptor, d.next_index, d.derived_to,"
-            " w.gap_limit FROM descriptors d JOIN wallets w ON w.id = d.wallet_id"
-            " WHERE d.wallet_id = $1 AND d.account_id = $2 AND d.branch = $3 AND d.is_ranged = $4"
-            " ORDER BY d.id DESC",
+            fmt::format("SELECT {} FROM descriptors d JOIN wallets w ON w.id = d.wallet_id"
+                        " WHERE d.wallet_id = $1 AND d.account_id = $2 AND d.branch = $3"
+                        " AND d.is_ranged = $4 ORDER BY d.id DESC",
+                        kDescriptorRowColumns),
             {wallet_, account_id_, branch, true}));
         while (!active && TRY(rows.next())) {
           DescriptorRow row = TRY(read_descriptor(rows));
@@ -134,16 +134,16 @@ class Importer {
   }
 
   Result<std::optional<DescriptorRow>> find(const Wanted& wanted) {
-    const auto known =
-        TRY(sql_.one<std::uint64_t, std::uint64_t, std::uint32_t, std::uint32_t, std::uint32_t>(
-            "SELECT id, account_id, branch, next_index, derived_to FROM descriptors"
-            " WHERE wallet_id = $1 AND descriptor = $2",
-            {wallet_, wanted.text}));
-    if (!known) return std::nullopt;
-    const auto& [id, account, branch, next, derived] = *known;
-    if (account != account_id_ || (branch != wanted.branch && !wanted.any_branch))
+    sql::Rows rows = TRY(
+        sql_.query(fmt::format("SELECT {} FROM descriptors d JOIN wallets w ON w.id = d.wallet_id"
+                               " WHERE d.wallet_id = $1 AND d.descriptor = $2",
+                               kDescriptorRowColumns),
+                   {wallet_, wanted.text}));
+    if (!TRY(rows.next())) return std::nullopt;
+    DescriptorRow known = TRY(read_descriptor(rows));
+    if (known.account_id != account_id_ || (known.branch != wanted.branch && !wanted.any_branch))
       return elsewhere();
-    return DescriptorRow{id, account, branch, wanted.text, next, derived, gap_};
+    return known;
   }
   Result<DescriptorRow> find_or_add(const Wanted& wanted, Imported& imported) {
     if (const auto known = TRY(find(wanted))) return *known;

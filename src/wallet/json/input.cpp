@@ -4,6 +4,7 @@
 
 #include "api/input.h"
 #include "chain/address.h"
+#include "chain/bitcoin_limits.h"
 #include "wallet/descriptor/scripts.h"
 #include "wallet/json/output.h"
 
@@ -67,11 +68,11 @@ Result<wallet::CoinOrder> parse_order(std::string_view text) {
 }
 
 Result<std::uint64_t> parse_satoshi(std::string_view text) {
-  return api::parse_whole(text, 0, kMaxSatoshi);
+  return api::parse_whole(text, 0, chain::kMaxMoney);
 }
 
 Result<std::uint64_t> parse_payment(std::string_view text) {
-  return TRY_IN("amount", api::parse_whole(text, 1, kMaxSatoshi));
+  return TRY_IN("amount", api::parse_whole(text, 1, chain::kMaxMoney));
 }
 
 Result<wallet::LockId> parse_lock_id(std::string_view text) {

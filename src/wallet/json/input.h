@@ -13,7 +13,6 @@ namespace coffer::wallet {
 // All are thread-safe. Errors: kInvalidInput.
 
 inline constexpr std::uint64_t kMaxHeight = 0x7fffffff;
-inline constexpr std::uint64_t kMaxSatoshi = chain::kMaxMoney;
 
 // 64 hex digits, as Bitcoin prints a transaction or block. `what` is for the error.
 Result<Hash256> parse_hash(std::string_view what, std::string_view text);

@@ -8,11 +8,11 @@ namespace {
 
 using namespace json::schema;
 
-const std::string kStatus =
-    R"({"type":"string","enum":["pending","published","replaced","failed","orphaned"]})";
-const std::string kState =
-    R"({"type":"string","enum":["confirmed","unconfirmed","immature","pending","locked","spent",)"
-    R"("dead","orphaned"]})";
+std::string one_of(std::span<const std::string_view> names) {
+  return fmt::format(R"({{"type":"string","enum":["{}"]}})", fmt::join(names, R"(",")"));
+}
+const std::string kStatus = one_of(wallet::tx_status_names());
+const std::string kState = one_of(wallet::coin_state_names());
 
 std::string page_of(std::string_view key, std::string_view schema) {
   return answer({{key, list_of(refer(schema))}, {"next_cursor", kTextOrNull}});

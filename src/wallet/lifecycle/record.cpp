@@ -1,4 +1,5 @@
 // Recording, publishing and cancelling one transaction of one wallet.
+#include "chain/bitcoin_limits.h"
 #include "wallet/lifecycle/tx_lifecycle_impl.h"
 #include "wallet/store_impl.h"
 
@@ -54,7 +55,7 @@ Result<> check_total(sql::Transaction& sql, WalletId wallet) {
       "SELECT CAST(coalesce(sum(amount), 0) AS BIGINT) FROM balance_summary WHERE wallet_id = $1"
       " AND address_id = 0",
       {wallet}));
-  if (total.value_or(0) <= kMaxMoney) return {};
+  if (total.value_or(0) <= chain::kMaxMoney) return {};
   return fail(Code::kInvalidInput, "the wallet would hold more than all money there is");
 }
 

@@ -4,6 +4,7 @@
 // name, and the follower, do not wait for it: each coin is locked and looked at again before it is
 // taken, and one that was lost meanwhile is replaced by another. Cost: the coins that are looked at
 // in the order asked for, and three statements for each that is taken.
+#include "chain/bitcoin_limits.h"
 #include "wallet/lifecycle/tx_lifecycle_impl.h"
 #include "wallet/store_impl.h"
 
@@ -121,8 +122,8 @@ class Selection {
 
 Result<SelectedCoins> Store::select_and_lease(WalletId wallet, const LeaseSelection& selection) {
   TRY(check_duration(selection.duration_ms));
-  if (selection.amount < 1 || selection.amount > kMaxMoney)
-    return fail(Code::kInvalidInput, "an amount is from 1 to {} satoshi", kMaxMoney);
+  if (selection.amount < 1 || selection.amount > chain::kMaxMoney)
+    return fail(Code::kInvalidInput, "an amount is from 1 to {} satoshi", chain::kMaxMoney);
   return database_.run_transaction(
       [&](sql::Transaction& sql) { return Selection(sql, wallet, selection).run(); }, kWrite);
 }

@@ -1,4 +1,5 @@
 #include "wallet/lifecycle/tx_view.h"
+#include "chain/bitcoin_limits.h"
 
 #include "chain/decode.h"
 

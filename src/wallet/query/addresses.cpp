@@ -36,9 +36,11 @@ constexpr std::uint32_t kMaxPassedOver = 10'000;
 Result<std::optional<DescriptorRow>> giving_out(sql::Transaction& sql, WalletId wallet,
                                                 std::uint64_t account, bool internal) {
   sql::Rows rows = TRY(sql.query(
-      "SELECT d.id, d.account_id, d.branch, d.descriptor, d.next_index, d.derived_to, w.gap_limit"
-      " FROM descriptors d JOIN wallets w ON w.id = d.wallet_id WHERE d.wallet_id = $1"
-      " AND d.account_id = $2 AND d.branch = $3 AND d.is_ranged = $4 ORDER BY d.id DESC LIMIT 1",
+      fmt::format(
+          "SELECT {} FROM descriptors d JOIN wallets w ON w.id = d.wallet_id"
+          " WHERE d.wallet_id = $1 AND d.account_id = $2 AND d.branch = $3 AND d.is_ranged = $4"
+          " ORDER BY d.id DESC LIMIT 1",
+          kDescriptorRowColumns),
       {wallet, account, internal ? 1 : 0, true}));
   if (!TRY(rows.next())) return std::nullopt;
   return read_descriptor(rows);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "wallet/import/addresses_impl.h"
+#include "wallet/query/coin_state.h"
 #include "wallet/query/labels.h"
 #include "wallet/store_impl.h"
 
@@ -32,18 +33,6 @@ struct CoinScanRow {
   std::int64_t chain_position = 0, tx_id = 0;
 };
 
-// As the view coin_states has it, but without a look at the coin for each line of a page.
-CoinState state_of(TxStatus made, std::optional<TxStatus> spent, const Coin& coin,
-                   std::int64_t mature_height) {
-  if (made == TxStatus::kFailed || made == TxStatus::kReplaced) return CoinState::kDead;
-  if (made == TxStatus::kOrphaned) return CoinState::kOrphaned;
-  if (spent) return *spent == TxStatus::kPending ? CoinState::kLocked : CoinState::kSpent;
-  if (made == TxStatus::kPending) return CoinState::kPending;
-  if (!coin.height) return CoinState::kUnconfirmed;
-  const bool is_young = static_cast<std::int64_t>(*coin.height) > mature_height;
-  return coin.coinbase && is_young ? CoinState::kImmature : CoinState::kConfirmed;
-}
-
 Result<CoinScanRow> read_coin(const sql::Rows& rows) {
   CoinScanRow read;
   Coin& coin = read.coin;
@@ -66,7 +55,7 @@ Result<CoinScanRow> read_coin(const sql::Rows& rows) {
   }
   const std::int64_t tip = TRY(rows.get<std::int64_t>(14));
   const std::int64_t mature = TRY(rows.get<std::int64_t>(15));
-  coin.state = state_of(made, spent, coin, mature);
+  coin.state = coin_state({made, spent, coin.height, coin.coinbase, mature});
   read.chain_position = TRY(rows.get<std::int64_t>(16));
   read.tx_id = TRY(rows.get<std::int64_t>(17));
   if (coin.height && static_cast<std::int64_t>(*coin.height) <= tip)
