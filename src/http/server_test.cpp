@@ -123,11 +123,11 @@ TEST(Server, hooks_see_every_request) {
         fmt::format("{} {} {}", route ? route->pattern : "-", finished.status, finished.bytes));
   };
   auto server = serve(std::move(options));
-  get(server->url() + "/hello/abc");
+  (void)get(server->url() + "/hello/abc");
   ClientOptions denied;
   denied.headers = {{"X-Deny", "1"}};
   EXPECT_EQ(get(server->url() + "/hello/abc", denied)->status, 401);
-  get(server->url() + "/nowhere");
+  (void)get(server->url() + "/nowhere");
   std::lock_guard lock(mutex);
   ASSERT_EQ(seen.size(), 3u);
   EXPECT_EQ(seen[0], "/hello/{name} 200 9");
