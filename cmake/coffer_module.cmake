@@ -47,7 +47,8 @@ endfunction()
 # TEST: for tests; MAIN: with a main() of its own.
 function(coffer_target target)
   cmake_parse_arguments(ARG "TEST;MAIN" "" "" ${ARGN})
-  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src
+    ${PROJECT_BINARY_DIR}/include)
   target_link_libraries(${target} PRIVATE coffer_flags)
   # Programs are compiled as the libraries are, so that one precompiled header serves both.
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
@@ -97,7 +98,8 @@ function(coffer_library name)
   add_library(coffer::${name} ALIAS coffer_${name})
   set_target_properties(coffer_${name} PROPERTIES EXPORT_NAME ${name})
   target_include_directories(coffer_${name} PUBLIC
-    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/coffer>)
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
+    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   list(TRANSFORM ARG_DEPS PREPEND coffer_)
   target_link_libraries(coffer_${name} PUBLIC ${prebuilt} ${ARG_DEPS} ${ARG_LINK})
   target_compile_features(coffer_${name} PUBLIC cxx_std_23)

@@ -1,20 +1,17 @@
-# Installing: the program, and every module as a library for find_package(coffer); then the packages made of that.
+# Installing: the program, and what programs that embed Coffer need: the headers of include/coffer, the engines and
+# the kernels below them as libraries for find_package(coffer); then the packages made of that.
 include(CMakePackageConfigHelpers)
 
 set(coffer_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/coffer)
 
-# `node` is the program's wiring and no library for others; its code and that of the engines' faces is in the binary.
+# What is left out is the program's own: its code is in the binary.
 get_property(coffer_modules GLOBAL PROPERTY COFFER_MODULES)
-list(REMOVE_ITEM coffer_modules coffer_node)
-list(FILTER coffer_modules EXCLUDE REGEX "_faces$")
+list(FILTER coffer_modules EXCLUDE REGEX "_faces$|^coffer_(node|api|cli|config)$")
+list(TRANSFORM coffer_modules REPLACE "^coffer_" "" OUTPUT_VARIABLE coffer_components)
 
 install(TARGETS ${coffer_modules} EXPORT cofferTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-foreach(target IN LISTS coffer_modules)
-  get_target_property(directory ${target} SOURCE_DIR)
-  install(DIRECTORY ${directory} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/coffer
-    FILES_MATCHING PATTERN "*.h" PATTERN "test_*.h" EXCLUDE PATTERN "*_test*.h" EXCLUDE
-    PATTERN "impl.h" EXCLUDE PATTERN "*_impl.h" EXCLUDE PATTERN "cardano_parts.h" EXCLUDE)
-endforeach()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/coffer ${PROJECT_BINARY_DIR}/include/coffer
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 install(EXPORT cofferTargets NAMESPACE coffer:: DESTINATION ${coffer_cmake_dir})
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/cofferConfig.cmake.in ${PROJECT_BINARY_DIR}/cofferConfig.cmake

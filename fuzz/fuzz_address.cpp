@@ -1,7 +1,7 @@
 // Any text as an address: what parses has a text form that parses to the same bytes. Any bytes as
 // an address: a text form, where there is one, leads back to them.
+#include <coffer/chain/address.h>
 #include "base/check.h"
-#include "chain/address.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace coffer;

@@ -1,8 +1,8 @@
 // What holds for every decoded block, whatever the bytes were.
 #pragma once
 
+#include <coffer/chain/decode.h>
 #include "base/check.h"
-#include "chain/decode.h"
 
 namespace coffer::fuzz {
 

@@ -1,8 +1,8 @@
 // Any bytes as a stored output, spent output or delta: an error, or something that is written back
 // as it was read.
+#include <coffer/utxo/delta.h>
+#include <coffer/utxo/record.h>
 #include "base/check.h"
-#include "utxo/delta.h"
-#include "utxo/record.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace coffer;

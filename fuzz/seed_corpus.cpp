@@ -4,8 +4,9 @@
 #include <cstdio>
 #include <filesystem>
 
+#include <coffer/chain/decode.h>
 #include "base/file.h"
-#include "chain/decode.h"
+#include "base/result.h"
 #include "codec/cbor_writer.h"
 #include "feed/block_file.h"
 #include "feed/devnet_chain.h"

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 
+#include "base/result.h"
 #include "json/writer.h"
 
 namespace coffer::api {

@@ -5,9 +5,10 @@
 #include <array>
 #include <cerrno>
 
+#include <coffer/base/log.h>
 #include "base/file.h"
-#include "base/log.h"
 #include "base/random.h"
+#include "base/result.h"
 #include "http/url.h"
 
 namespace coffer::api {

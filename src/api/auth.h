@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include <coffer/base/clock.h>
 #include "api/routes.h"
-#include "base/clock.h"
 #include "http/message.h"
 
 namespace coffer::api {

@@ -5,7 +5,8 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "base/log.h"
+#include <coffer/base/log.h>
+#include "base/result.h"
 
 namespace coffer::api {
 namespace {

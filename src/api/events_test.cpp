@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "api/test_util.h"
+#include "base/result.h"
 
 namespace coffer::api {
 namespace {

@@ -2,7 +2,8 @@
 
 #include <charconv>
 
-#include "chain/address.h"
+#include <coffer/chain/address.h>
+#include "base/result.h"
 
 namespace coffer::api {
 namespace {

@@ -2,7 +2,7 @@
 // value, in one line.
 #pragma once
 
-#include "chain/network.h"
+#include <coffer/chain/network.h>
 
 namespace coffer::api {
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "chain/address.h"
+#include <coffer/chain/address.h>
 
 namespace coffer::api {
 namespace {

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/check.h"
+#include "base/result.h"
 #include "json/writer.h"
 
 namespace coffer::api {

@@ -3,13 +3,14 @@
 #include <mutex>
 #include <unordered_map>
 
+#include <coffer/base/log.h>
 #include "api/audit.h"
 #include "api/auth.h"
 #include "api/request_metrics.h"
 #include "api/status_json.h"
 #include "api/status_metrics.h"
 #include "api/web_page.h"
-#include "base/log.h"
+#include "base/result.h"
 #include "json/writer.h"
 
 namespace coffer::api {

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include <coffer/base/clock.h>
 #include "api/events.h"
 #include "api/metrics.h"
 #include "api/routes.h"
 #include "api/status_json.h"
-#include "base/clock.h"
 #include "chainstate/event_reader.h"
 #include "http/server.h"
 

@@ -8,6 +8,7 @@
 #include "api/status_json.h"
 #include "api/test_util.h"
 #include "api/web_page.h"
+#include "base/result.h"
 
 namespace coffer::api {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/result.h"
 #include "json/fields.h"
 
 namespace coffer::api {

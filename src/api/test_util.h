@@ -8,6 +8,7 @@
 
 #include "api/service.h"
 #include "base/file.h"
+#include "base/result.h"
 #include "base/temp_dir.h"
 #include "http/client.h"
 #include "http/test_util.h"

@@ -5,13 +5,14 @@
 
 #include <thread>
 
-#include "base/bytes.h"
-#include "base/clock.h"
+#include <coffer/base/bytes.h>
+#include <coffer/base/clock.h>
+#include <coffer/base/strong.h>
 #include "base/file.h"
 #include "base/log_stderr.h"
 #include "base/queue.h"
 #include "base/random.h"
-#include "base/strong.h"
+#include "base/result.h"
 #include "base/temp_dir.h"
 
 namespace coffer {

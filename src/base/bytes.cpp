@@ -1,4 +1,5 @@
-#include "base/bytes.h"
+#include <coffer/base/bytes.h>
+#include "base/result.h"
 
 namespace coffer {
 namespace {

@@ -1,4 +1,4 @@
-#include "base/clock.h"
+#include <coffer/base/clock.h>
 
 #include <chrono>
 

@@ -1,4 +1,4 @@
-#include "base/error.h"
+#include <coffer/base/error.h>
 
 #include <cerrno>
 #include <cstring>
@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/result.h"
 
 namespace coffer {
 namespace {

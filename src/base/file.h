@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "base/bytes.h"
+#include <coffer/base/bytes.h>
 
 namespace coffer {
 

@@ -1,4 +1,5 @@
 #include "base/file_lock.h"
+#include "base/result.h"
 
 #include <fcntl.h>
 #include <unistd.h>

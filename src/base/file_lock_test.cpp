@@ -9,6 +9,7 @@
 #include <fstream>
 #include <optional>
 
+#include "base/result.h"
 #include "base/temp_dir.h"
 
 namespace coffer {

@@ -1,4 +1,5 @@
-#include "base/log.h"
+#include <coffer/base/log.h>
+#include "base/result.h"
 
 #include <fmt/format.h>
 

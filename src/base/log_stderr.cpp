@@ -1,4 +1,5 @@
 #include "base/log_stderr.h"
+#include "base/result.h"
 
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_sinks.h>

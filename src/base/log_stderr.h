@@ -3,7 +3,7 @@
 // or one JSON object a line.
 #pragma once
 
-#include "base/log.h"
+#include <coffer/base/log.h>
 #include "base/result.h"
 
 namespace coffer::log {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "base/bytes.h"
+#include <coffer/base/bytes.h>
 
 namespace coffer {
 

@@ -1,26 +1,13 @@
-// Result<T>: a value or an Error. Every fallible function returns one; nothing throws across
-// modules.
+// What the library itself uses besides <coffer/base/result.h>: errors with formatted messages, and
+// TRY.
 #pragma once
 
-#include <expected>
-#include <utility>
+#include <coffer/base/result.h>
+#include <coffer/base/strong.h>
 
 #include <fmt/format.h>
 
-#include "base/error.h"
-
 namespace coffer {
-
-// A class of its own and no alias, so that every compiler warns when one is ignored: std::expected
-// of libstdc++ 12 does not.
-template <typename T = void>
-class [[nodiscard]] Result : public std::expected<T, Error> {
- public:
-  using Base = std::expected<T, Error>;
-  using Base::Base;
-  Result() = default;
-  Result(Base base) : Base(std::move(base)) {}
-};
 
 // return fail(Code::kNotFound, "no block {}", n);
 template <typename... Args>
@@ -29,11 +16,14 @@ template <typename... Args>
   return std::unexpected(make_error(code, fmt::format(format, std::forward<Args>(args)...)));
 }
 
-[[nodiscard]] inline std::unexpected<Error> fail(Error error) {
-  return std::unexpected(std::move(error));
-}
-
 }  // namespace coffer
+
+template <typename Tag>
+struct fmt::formatter<coffer::StrongU64<Tag>> : fmt::formatter<std::uint64_t> {
+  auto format(coffer::StrongU64<Tag> v, format_context& context) const {
+    return fmt::formatter<std::uint64_t>::format(v.value, context);
+  }
+};
 
 // The value of an expression of type Result<T>, or a return of its error from the enclosing
 // function.

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "chain/block.h"
+#include <coffer/chain/block.h>
 
 namespace coffer::bus {
 

@@ -1,9 +1,10 @@
-#include "bus/bus.h"
+#include <coffer/bus/bus.h>
 
 #include <algorithm>
 
+#include <coffer/base/log.h>
 #include "base/check.h"
-#include "base/log.h"
+#include "base/result.h"
 
 namespace coffer::bus {
 

@@ -1,4 +1,5 @@
-#include "bus/bus.h"
+#include <coffer/bus/bus.h>
+#include "base/result.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 
 #include <limits>
 
-#include "bus/event.h"
+#include <coffer/bus/event.h>
 
 namespace coffer::bus {
 

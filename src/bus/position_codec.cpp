@@ -1,4 +1,5 @@
 #include "bus/position_codec.h"
+#include "base/result.h"
 
 namespace coffer::bus {
 namespace {

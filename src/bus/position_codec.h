@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "bus/event.h"
+#include <coffer/bus/event.h>
 
 namespace coffer::bus {
 

@@ -1,5 +1,6 @@
-#include "chain/address.h"
+#include <coffer/chain/address.h>
 
+#include "base/result.h"
 #include "chain/script.h"
 #include "codec/cbor_reader.h"
 #include "crypto/base58.h"

@@ -1,4 +1,4 @@
-#include "chain/address.h"
+#include <coffer/chain/address.h>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-#include "chain/block.h"
+#include <coffer/chain/block.h>
+#include "base/result.h"
 
 #include <ostream>
 

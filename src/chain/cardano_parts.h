@@ -1,7 +1,7 @@
 // Readers that Cardano's Byron and later blocks share. Internal to the decoder.
 #pragma once
 
-#include "chain/block.h"
+#include <coffer/chain/block.h>
 #include "codec/cbor_reader.h"
 
 namespace coffer::chain::detail {

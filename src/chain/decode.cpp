@@ -1,6 +1,7 @@
-#include "chain/decode.h"
+#include <coffer/chain/decode.h>
 
 #include "base/limits.h"
+#include "base/result.h"
 
 namespace coffer::chain {
 

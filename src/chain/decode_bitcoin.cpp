@@ -1,6 +1,7 @@
 // Bitcoin blocks and transactions, legacy and segwit.
+#include <coffer/chain/decode.h>
+#include "base/result.h"
 #include "chain/bitcoin_limits.h"
-#include "chain/decode.h"
 #include "codec/wire.h"
 #include "crypto/sha256.h"
 

@@ -1,6 +1,7 @@
 // Byron blocks and epoch-boundary blocks, and the readers that later eras share with them.
 #include <bit>
 
+#include "base/result.h"
 #include "chain/cardano_parts.h"
 #include "crypto/blake2b.h"
 

@@ -1,6 +1,7 @@
 // Cardano blocks from the epoch-boundary block to Conway. Hashes are taken over original bytes.
+#include <coffer/chain/decode.h>
+#include "base/result.h"
 #include "chain/cardano_parts.h"
-#include "chain/decode.h"
 #include "chain/script_ref.h"
 #include "crypto/blake2b.h"
 

@@ -1,4 +1,4 @@
-#include "chain/decode.h"
+#include <coffer/chain/decode.h>
 
 #include <gtest/gtest.h>
 

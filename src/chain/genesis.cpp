@@ -1,10 +1,11 @@
-#include "chain/genesis.h"
+#include <coffer/chain/genesis.h>
 
 #include <openssl/evp.h>
 
 #include <charconv>
 
 #include "base/check.h"
+#include "base/result.h"
 #include "chain/genesis_file_impl.h"
 #include "codec/cbor_reader.h"
 #include "codec/cbor_writer.h"

@@ -1,5 +1,6 @@
+#include <coffer/chain/genesis.h>
 #include "base/file.h"
-#include "chain/genesis.h"
+#include "base/result.h"
 #include "chain/genesis_file_impl.h"
 
 namespace coffer::chain {

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "base/bytes.h"
+#include <coffer/base/bytes.h>
 #include "json/reader.h"
 
 namespace coffer::chain {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <ctime>
 
+#include "base/result.h"
 #include "chain/genesis_file_impl.h"
 #include "crypto/blake2b.h"
 

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "chain/network.h"
+#include <coffer/chain/network.h>
 
 namespace coffer::chain {
 

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "base/file.h"
+#include "base/result.h"
 #include "base/temp_dir.h"
 #include "base/test_data.h"
 

@@ -1,4 +1,4 @@
-#include "chain/genesis.h"
+#include <coffer/chain/genesis.h>
 
 #include <gtest/gtest.h>
 

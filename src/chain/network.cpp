@@ -1,5 +1,6 @@
-#include "chain/network.h"
+#include <coffer/chain/network.h>
 
+#include "base/result.h"
 #include "crypto/bip32.h"
 
 namespace coffer::chain {

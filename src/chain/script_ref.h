@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "base/bytes.h"
+#include <coffer/base/bytes.h>
 
 namespace coffer::chain {
 

@@ -1,6 +1,7 @@
-#include "chainstate/chain_state.h"
+#include <coffer/chainstate/chain_state.h>
 
 #include "base/check.h"
+#include "base/result.h"
 #include "chainstate/header_codec.h"
 #include "crypto/sha256.h"
 

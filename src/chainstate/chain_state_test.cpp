@@ -1,7 +1,8 @@
-#include "chainstate/chain_state.h"
+#include <coffer/chainstate/chain_state.h>
 
 #include <gtest/gtest.h>
 
+#include "base/result.h"
 #include "base/temp_dir.h"
 #include "chainstate/event_log.h"
 #include "chainstate/grouped_writer.h"

@@ -1,4 +1,5 @@
 #include "chainstate/event_log.h"
+#include "base/result.h"
 
 namespace coffer::chainstate {
 namespace {

@@ -1,5 +1,6 @@
 #include "chainstate/grouped_writer.h"
 
+#include "base/result.h"
 #include "bus/position_codec.h"
 
 namespace coffer::chainstate {

@@ -4,8 +4,8 @@
 
 #include <functional>
 
+#include <coffer/bus/consumer.h>
 #include "bus/commit_policy.h"
-#include "bus/consumer.h"
 #include "chainstate/header_codec.h"
 
 namespace coffer::chainstate {

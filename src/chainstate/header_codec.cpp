@@ -1,4 +1,5 @@
 #include "chainstate/header_codec.h"
+#include "base/result.h"
 
 namespace coffer::chainstate {
 namespace {

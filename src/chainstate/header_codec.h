@@ -2,8 +2,8 @@
 // Integers are big-endian so that keys sort by number.
 #pragma once
 
+#include <coffer/chainstate/chain_state.h>
 #include "bus/position_codec.h"
-#include "chainstate/chain_state.h"
 
 namespace coffer::chainstate {
 

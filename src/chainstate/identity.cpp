@@ -1,5 +1,6 @@
-#include "chainstate/identity.h"
+#include <coffer/chainstate/identity.h>
 
+#include "base/result.h"
 #include "codec/cbor_reader.h"
 #include "codec/cbor_writer.h"
 

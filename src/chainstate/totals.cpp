@@ -1,5 +1,6 @@
 #include "chainstate/totals.h"
 
+#include "base/result.h"
 #include "crypto/sha256.h"
 
 namespace coffer::chainstate {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/nearest.h"
+#include "base/result.h"
 
 namespace coffer::cli {
 

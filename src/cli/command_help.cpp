@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/result.h"
 #include "cli/table.h"
 
 namespace coffer::cli {

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/nearest.h"
+#include "base/result.h"
 #include "cli/command_help.h"
 #include "cli/output.h"
 

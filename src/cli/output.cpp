@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "base/result.h"
 #include "cli/table.h"
 
 namespace coffer::cli {

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/result.h"
 #include "cli/table.h"
 
 namespace coffer::cli {

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/clock.h"
+#include <coffer/base/clock.h>
 
 namespace coffer::cli {
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/result.h"
 
 namespace coffer::cli {
 namespace {

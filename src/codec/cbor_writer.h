@@ -2,7 +2,7 @@
 // of their encodings for the result to be canonical; is_canonical_cbor() checks it in tests.
 #pragma once
 
-#include "base/bytes.h"
+#include <coffer/base/bytes.h>
 
 namespace coffer::codec {
 

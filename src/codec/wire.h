@@ -2,7 +2,7 @@
 // Invariant: after a fault nothing more is consumed and every answer is zero or empty.
 #pragma once
 
-#include "base/bytes.h"
+#include <coffer/base/bytes.h>
 #include "codec/fault.h"
 
 namespace coffer::codec {

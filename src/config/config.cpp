@@ -9,6 +9,7 @@
 
 #include "base/nearest.h"
 #include "base/printable.h"
+#include "base/result.h"
 #include "config/config_file.h"
 #include "config/keys.h"
 

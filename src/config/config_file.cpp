@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/limits.h"
+#include "base/result.h"
 
 namespace coffer::config {
 namespace {

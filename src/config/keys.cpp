@@ -1,4 +1,5 @@
 #include "config/keys.h"
+#include "base/result.h"
 
 #include <charconv>
 

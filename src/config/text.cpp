@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/result.h"
 #include "config/keys.h"
 #include "json/writer.h"
 

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "base/result.h"
 #include "crypto/sha256.h"
 
 namespace coffer::crypto {

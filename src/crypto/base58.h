@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/bytes.h"
+#include <coffer/base/bytes.h>
 
 namespace coffer::crypto {
 

@@ -7,6 +7,7 @@
 #include <boost/json/src.hpp>
 
 #include "base/file.h"
+#include "base/result.h"
 #include "base/test_data.h"
 #include "crypto/bech32.h"
 

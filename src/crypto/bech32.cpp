@@ -1,5 +1,6 @@
 // The checksum is a BCH code over GF(32); see BIP 173 for where the constants come from.
 #include "crypto/bech32.h"
+#include "base/result.h"
 
 #include <array>
 

@@ -1,5 +1,6 @@
 // The lists of valid and invalid texts are those of BIP 173 and BIP 350.
 #include "crypto/bech32.h"
+#include "base/result.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -4,6 +4,7 @@
 #include <openssl/hmac.h>
 
 #include "base/check.h"
+#include "base/result.h"
 #include "crypto/base58.h"
 
 namespace coffer::crypto {

@@ -2,7 +2,7 @@
 // credentials).
 #pragma once
 
-#include "base/bytes.h"
+#include <coffer/base/bytes.h>
 
 namespace coffer::crypto {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "base/bytes.h"
+#include <coffer/base/bytes.h>
 
 namespace coffer::crypto {
 

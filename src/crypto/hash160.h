@@ -1,7 +1,7 @@
 // RIPEMD-160 of SHA-256, as in Bitcoin's short addresses.
 #pragma once
 
-#include "base/bytes.h"
+#include <coffer/base/bytes.h>
 
 namespace coffer::crypto {
 

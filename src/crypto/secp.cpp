@@ -4,6 +4,7 @@
 #include <secp256k1_extrakeys.h>
 
 #include "base/check.h"
+#include "base/result.h"
 
 namespace coffer::crypto {
 namespace {

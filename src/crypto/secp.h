@@ -3,7 +3,7 @@
 // Invariant: a PublicKey or XOnlyKey that one of these functions returned is a point of the curve.
 #pragma once
 
-#include "base/bytes.h"
+#include <coffer/base/bytes.h>
 
 namespace coffer::crypto {
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/bytes.h"
+#include <coffer/base/bytes.h>
 
 namespace coffer::crypto {
 

@@ -1,5 +1,5 @@
 // SHA-256 in plain C++: the reference for the fast one, and what runs where that cannot.
-#include "base/bytes.h"
+#include <coffer/base/bytes.h>
 #include "crypto/sha256_impl.h"
 
 namespace coffer::crypto::detail {

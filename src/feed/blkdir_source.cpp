@@ -2,10 +2,11 @@
 
 #include <sys/stat.h>
 
+#include <coffer/base/log.h>
+#include <coffer/chain/decode.h>
 #include "base/file.h"
 #include "base/limits.h"
-#include "base/log.h"
-#include "chain/decode.h"
+#include "base/result.h"
 #include "feed/block_file.h"
 
 namespace coffer::feed {

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <map>
 
-#include "base/clock.h"
+#include <coffer/base/clock.h>
 #include "feed/file_source_reader.h"
 #include "feed/source_base.h"
 

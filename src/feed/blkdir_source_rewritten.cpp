@@ -1,5 +1,6 @@
 // The part of BlkDirSource that finds out which blocks are no longer where they were read.
-#include "base/log.h"
+#include <coffer/base/log.h>
+#include "base/result.h"
 #include "crypto/sha256.h"
 #include "feed/blkdir_source.h"
 #include "feed/block_file.h"

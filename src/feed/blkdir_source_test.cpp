@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "base/random.h"
+#include "base/result.h"
 #include "base/temp_dir.h"
 #include "feed/block_file_test_util.h"
 

@@ -1,6 +1,7 @@
 #include "feed/block_file.h"
 
 #include "base/limits.h"
+#include "base/result.h"
 #include "codec/cbor_reader.h"
 
 namespace coffer::feed {

@@ -2,7 +2,7 @@
 // or Cardano blocks one after the other). Which one it is shows in the first bytes.
 #pragma once
 
-#include "chain/network.h"
+#include <coffer/chain/network.h>
 
 namespace coffer::feed {
 

@@ -5,10 +5,10 @@
 
 #include <fstream>
 
-#include "chain/decode.h"
+#include <coffer/chain/decode.h>
+#include <coffer/feed/source.h>
 #include "feed/block_file.h"
 #include "feed/devnet_chain.h"
-#include "feed/source.h"
 
 namespace coffer::feed {
 

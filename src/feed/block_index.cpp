@@ -2,7 +2,8 @@
 
 #include <deque>
 
-#include "chain/decode.h"
+#include <coffer/chain/decode.h>
+#include "base/result.h"
 #include "crypto/sha256.h"
 
 namespace coffer::feed {

@@ -8,7 +8,7 @@
 #include <span>
 #include <unordered_map>
 
-#include "chain/network.h"
+#include <coffer/chain/network.h>
 #include "feed/block_index_work.h"
 
 namespace coffer::feed {

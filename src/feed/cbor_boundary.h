@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "base/bytes.h"
+#include <coffer/base/bytes.h>
 
 namespace coffer::feed {
 

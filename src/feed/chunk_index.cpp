@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/limits.h"
+#include "base/result.h"
 
 namespace coffer::feed {
 namespace {

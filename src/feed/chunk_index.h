@@ -6,8 +6,8 @@
 
 #include <vector>
 
-#include "base/bytes.h"
-#include "base/strong.h"
+#include <coffer/base/bytes.h>
+#include <coffer/base/strong.h>
 
 namespace coffer::feed {
 

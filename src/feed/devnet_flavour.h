@@ -1,7 +1,7 @@
 // What differs between the simulated families: how transactions and blocks are put into bytes.
 #pragma once
 
-#include "chain/genesis.h"
+#include <coffer/chain/genesis.h>
 #include "feed/devnet_ledger.h"
 
 namespace coffer::feed {

@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include <coffer/chain/block.h>
 #include "base/random.h"
-#include "chain/block.h"
 
 namespace coffer::feed {
 

@@ -1,6 +1,7 @@
 #include "feed/devnet_source.h"
 
 #include "base/check.h"
+#include "base/result.h"
 
 namespace coffer::feed {
 

@@ -4,7 +4,7 @@
 
 #include <deque>
 
-#include "base/clock.h"
+#include <coffer/base/clock.h>
 #include "feed/devnet_chain.h"
 #include "feed/source_base.h"
 

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "chain/decode.h"
+#include <coffer/chain/decode.h>
 #include "feed/block_file.h"
 
 namespace coffer::feed {

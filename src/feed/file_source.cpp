@@ -1,5 +1,6 @@
 #include "feed/file_source.h"
 
+#include "base/result.h"
 #include "feed/devnet_flavour.h"
 #include "feed/file_source_scan.h"
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/result.h"
 #include "crypto/sha256.h"
 
 namespace coffer::feed {

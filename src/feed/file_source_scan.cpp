@@ -1,7 +1,8 @@
 #include "feed/file_source_scan.h"
 
+#include <coffer/chain/decode.h>
 #include "base/limits.h"
-#include "chain/decode.h"
+#include "base/result.h"
 #include "codec/cbor_reader.h"
 #include "feed/block_file.h"
 

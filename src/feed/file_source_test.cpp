@@ -1,6 +1,7 @@
 #include "feed/file_source.h"
 
 #include "base/random.h"
+#include "base/result.h"
 #include "base/temp_dir.h"
 #include "base/test_data.h"
 #include "feed/blkdir_source.h"

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/limits.h"
+#include "base/result.h"
 #include "codec/cbor_reader.h"
 #include "crypto/blake2b.h"
 #include "crypto/crc32.h"

@@ -7,7 +7,7 @@
 
 #include <filesystem>
 
-#include "chain/decode.h"
+#include <coffer/chain/decode.h>
 #include "feed/chunk_index.h"
 #include "feed/source_base.h"
 

@@ -1,5 +1,6 @@
 #include "feed/n2c_codec.h"
 
+#include "base/result.h"
 #include "codec/cbor_reader.h"
 #include "codec/cbor_writer.h"
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <variant>
 
-#include "chain/block.h"
+#include <coffer/chain/block.h>
 #include "feed/cbor_boundary.h"
 
 namespace coffer::feed::n2c {

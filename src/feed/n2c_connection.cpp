@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "base/check.h"
+#include "base/result.h"
 
 namespace coffer::feed::n2c {
 namespace {

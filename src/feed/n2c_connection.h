@@ -5,7 +5,7 @@
 #include <atomic>
 #include <filesystem>
 
-#include "base/clock.h"
+#include <coffer/base/clock.h>
 #include "feed/n2c_codec.h"
 
 namespace coffer::feed::n2c {

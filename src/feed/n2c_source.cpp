@@ -1,6 +1,7 @@
 #include "feed/n2c_source.h"
 
-#include "base/log.h"
+#include <coffer/base/log.h>
+#include "base/result.h"
 
 namespace coffer::feed {
 

@@ -4,7 +4,7 @@
 // and intersect() makes a new one.
 #pragma once
 
-#include "chain/network.h"
+#include <coffer/chain/network.h>
 #include "feed/n2c_connection.h"
 #include "feed/source_base.h"
 

@@ -1,5 +1,6 @@
-#include "feed/open_source.h"
+#include <coffer/feed/open_source.h>
 
+#include "base/result.h"
 #include "feed/blkdir_source.h"
 #include "feed/devnet_source.h"
 #include "feed/file_source.h"

@@ -1,6 +1,7 @@
 #include "feed/rpc_answer.h"
 
 #include "base/limits.h"
+#include "base/result.h"
 
 namespace coffer::feed {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "chain/block.h"
+#include <coffer/chain/block.h>
 #include "json/text.h"
 
 namespace coffer::feed {

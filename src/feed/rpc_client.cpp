@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/limits.h"
+#include "base/result.h"
 #include "crypto/sha256.h"
 #include "feed/block_file.h"
 #include "http/client.h"

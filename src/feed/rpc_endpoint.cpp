@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "base/result.h"
 #include "http/url.h"
 
 namespace coffer::feed {

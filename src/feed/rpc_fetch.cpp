@@ -1,4 +1,5 @@
 #include "feed/rpc_fetch.h"
+#include "base/result.h"
 
 namespace coffer::feed {
 

@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "base/limits.h"
+#include "base/result.h"
 #include "http/client.h"
 #include "json/text.h"
 

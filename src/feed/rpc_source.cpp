@@ -1,6 +1,7 @@
 #include "feed/rpc_source.h"
 
-#include "chain/decode.h"
+#include <coffer/chain/decode.h>
+#include "base/result.h"
 
 namespace coffer::feed {
 namespace {

@@ -9,8 +9,8 @@
 #include <deque>
 #include <unordered_set>
 
-#include "base/clock.h"
-#include "chain/network.h"
+#include <coffer/base/clock.h>
+#include <coffer/chain/network.h>
 #include "feed/rpc_fetch.h"
 #include "feed/source_base.h"
 #include "feed/zmq_subscriber.h"

@@ -1,6 +1,7 @@
 // The part of RpcSource that asks what a node offers and takes its notifications.
-#include "base/log.h"
-#include "chain/decode.h"
+#include <coffer/base/log.h>
+#include <coffer/chain/decode.h>
+#include "base/result.h"
 #include "feed/rpc_source.h"
 
 namespace coffer::feed {

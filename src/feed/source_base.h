@@ -6,7 +6,8 @@
 #include <functional>
 #include <mutex>
 
-#include "feed/source.h"
+#include <coffer/feed/source.h>
+#include "base/result.h"
 
 namespace coffer::feed {
 

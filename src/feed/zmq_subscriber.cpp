@@ -1,4 +1,5 @@
 #include "feed/zmq_subscriber.h"
+#include "base/result.h"
 
 #include <zmq.h>
 

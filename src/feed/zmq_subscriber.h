@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/bytes.h"
+#include <coffer/base/bytes.h>
 
 namespace coffer::feed {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/bytes.h"
+#include <coffer/base/bytes.h>
 #include "base/check.h"
 
 namespace coffer::feed {

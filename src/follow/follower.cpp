@@ -1,8 +1,14 @@
-#include "follow/follower.h"
+#include <coffer/follow/follower.h>
+
+#include <coffer/chain/decode.h>
+
+#include "base/queue.h"
+#include "follow/retry.h"
 
 #include <thread>
 
-#include "base/log.h"
+#include <coffer/base/log.h>
+#include "base/result.h"
 #include "follow/behind.h"
 
 namespace coffer::follow {

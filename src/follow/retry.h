@@ -2,19 +2,9 @@
 // only what it says again and again counts. Pure: no clock, no threads.
 #pragma once
 
-#include "base/error.h"
+#include <coffer/follow/follower.h>
 
 namespace coffer::follow {
-
-struct RetryOptions {
-  int first_pause_ms = 1'000;  // after a failure; doubles up to the longest
-  int longest_pause_ms = 10'000;
-  // Failures in a row after which to give up although the source can be reached: answers that do
-  // not check, refused credentials. 0: never.
-  int max_bad_answers = 3;
-  // The same for proof that the source's chain is another than ours (kConflict).
-  int max_conflicts = 3;
-};
 
 struct RetryDecision {
   bool give_up = false;

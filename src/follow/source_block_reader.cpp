@@ -1,6 +1,7 @@
 #include "follow/source_block_reader.h"
 
-#include "chain/decode.h"
+#include <coffer/chain/decode.h>
+#include "base/result.h"
 
 namespace coffer::follow {
 namespace {

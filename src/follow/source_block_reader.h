@@ -4,10 +4,10 @@
 #include <memory>
 #include <optional>
 
+#include <coffer/chain/network.h>
+#include <coffer/chainstate/chain_state.h>
+#include <coffer/feed/source.h>
 #include "bus/block_reader.h"
-#include "chain/network.h"
-#include "chainstate/chain_state.h"
-#include "feed/source.h"
 
 namespace coffer::follow {
 

@@ -7,6 +7,7 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
+#include "base/result.h"
 #include "http/transport.h"
 #include "http/url.h"
 

@@ -5,7 +5,8 @@
 
 #include <boost/asio/post.hpp>
 
-#include "base/log.h"
+#include <coffer/base/log.h>
+#include "base/result.h"
 #include "http/admission.h"
 #include "http/wire.h"
 

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/random.h"
+#include "base/result.h"
 #include "http/client.h"
 #include "http/server.h"
 #include "http/test_util.h"

@@ -10,8 +10,9 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <coffer/base/log.h>
 #include "base/file.h"
-#include "base/log.h"
+#include "base/result.h"
 #include "http/connection.h"
 #include "http/wire.h"
 

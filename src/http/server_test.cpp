@@ -6,6 +6,7 @@
 #include <latch>
 #include <thread>
 
+#include "base/result.h"
 #include "http/client.h"
 #include "http/test_util.h"
 

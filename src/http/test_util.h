@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/result.h"
 #include "http/server.h"
 #include "http/url.h"
 

@@ -1,4 +1,5 @@
 #include "http/url.h"
+#include "base/result.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,5 @@
 #include "http/wire.h"
+#include "base/result.h"
 
 #include <ctime>
 

@@ -1,4 +1,5 @@
 #include "json/reader.h"
+#include "base/result.h"
 
 #include <gtest/gtest.h>
 

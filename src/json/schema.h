@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "json/writer.h"
 
 namespace coffer::json::schema {

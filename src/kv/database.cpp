@@ -1,11 +1,12 @@
 // Reads, commits and upkeep of an open database.
-#include "kv/database.h"
+#include <coffer/kv/database.h>
 
 #include <rocksdb/convenience.h>
 #include <rocksdb/utilities/checkpoint.h>
 
+#include <coffer/base/log.h>
 #include "base/check.h"
-#include "base/log.h"
+#include "base/result.h"
 #include "kv/impl.h"
 
 namespace coffer::kv {

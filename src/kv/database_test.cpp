@@ -1,5 +1,5 @@
 // Columns, batches, reads, iterators, snapshots: what a healthy database does.
-#include "kv/database.h"
+#include <coffer/kv/database.h>
 
 #include <gtest/gtest.h>
 
@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/random.h"
+#include "base/result.h"
 #include "base/temp_dir.h"
 
 namespace coffer::kv {

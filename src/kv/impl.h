@@ -8,8 +8,8 @@
 #include <rocksdb/db.h>
 #include <rocksdb/write_batch.h>
 
+#include <coffer/kv/database.h>
 #include "base/check.h"
-#include "kv/database.h"
 
 namespace coffer::kv {
 

@@ -2,6 +2,7 @@
 #include <rocksdb/iterator.h>
 
 #include "base/check.h"
+#include "base/result.h"
 #include "kv/impl.h"
 
 namespace coffer::kv {

@@ -9,6 +9,7 @@
 #include <rocksdb/cache.h>
 
 #include "base/file.h"
+#include "base/result.h"
 #include "kv/impl.h"
 
 namespace coffer::kv {

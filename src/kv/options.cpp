@@ -8,7 +8,7 @@
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/table_properties_collectors.h>
 
-#include "base/log.h"
+#include <coffer/base/log.h>
 #include "kv/impl.h"
 
 namespace coffer::kv {

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/random.h"
+#include "base/result.h"
 #include "base/temp_dir.h"
 #include "kv/test_support.h"
 

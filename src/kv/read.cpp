@@ -1,5 +1,6 @@
 // Point reads, with and without a copy, and snapshots.
 #include "base/check.h"
+#include "base/result.h"
 #include "kv/impl.h"
 
 namespace coffer::kv {

@@ -1,7 +1,8 @@
 // Sorted files and how they are taken in.
 #include <rocksdb/sst_file_writer.h>
 
-#include "base/log.h"
+#include <coffer/base/log.h>
+#include "base/result.h"
 #include "kv/impl.h"
 
 namespace coffer::kv {

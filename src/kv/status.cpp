@@ -1,4 +1,5 @@
 // RocksDB statuses as errors of ours, each with what a person can do about it.
+#include "base/result.h"
 #include "kv/impl.h"
 
 namespace coffer::kv {

@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "kv/database.h"
+#include <coffer/kv/database.h>
+#include "base/result.h"
 
 namespace coffer::kv {
 

@@ -1,5 +1,5 @@
 // A proof holds as it is, and in no other way.
-#include "mmr/check.h"
+#include <coffer/mmr/check.h>
 
 #include <gtest/gtest.h>
 

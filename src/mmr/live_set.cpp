@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/result.h"
 #include "crypto/blake2b.h"
 
 namespace coffer::mmr {

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "mmr/check.h"
+#include <coffer/mmr/check.h>
 #include "mmr/mountain_range.h"
 #include "mmr/store.h"
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/result.h"
 #include "crypto/blake2b.h"
 
 namespace coffer::mmr {

@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "base/bytes.h"
-#include "mmr/check.h"
+#include <coffer/base/bytes.h>
+#include <coffer/mmr/check.h>
 #include "mmr/position.h"
 #include "mmr/store.h"
 

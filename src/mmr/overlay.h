@@ -7,6 +7,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/result.h"
 #include "mmr/store.h"
 
 namespace coffer::mmr {

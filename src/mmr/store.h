@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "base/bytes.h"
+#include <coffer/base/bytes.h>
 
 namespace coffer::mmr {
 

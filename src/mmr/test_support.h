@@ -9,7 +9,8 @@
 #include <map>
 #include <vector>
 
-#include "base/bytes.h"
+#include <coffer/base/bytes.h>
+#include "base/result.h"
 #include "crypto/blake2b.h"
 #include "mmr/live_set.h"
 #include "mmr/store.h"

@@ -2,8 +2,9 @@
 #include <chrono>
 #include <cstdio>
 
+#include <coffer/chain/decode.h>
 #include "base/file.h"
-#include "chain/decode.h"
+#include "base/result.h"
 #include "cli/table.h"
 #include "crypto/sha256.h"
 #include "feed/block_file.h"

@@ -1,5 +1,6 @@
 #include "node/bench_report.h"
 
+#include "base/result.h"
 #include "cli/table.h"
 
 namespace coffer::node {

@@ -1,7 +1,8 @@
 #include "node/block_json.h"
 
-#include "chain/address.h"
-#include "chain/decode.h"
+#include <coffer/chain/address.h>
+#include <coffer/chain/decode.h>
+#include "base/result.h"
 #include "chain/script.h"
 #include "chain/script_ref.h"
 #include "codec/cbor_reader.h"

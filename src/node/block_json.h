@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "chain/network.h"
+#include <coffer/chain/network.h>
 
 namespace coffer::node {
 

@@ -4,7 +4,7 @@
 
 #include <boost/json.hpp>
 
-#include "chain/decode.h"
+#include <coffer/chain/decode.h>
 #include "codec/wire.h"
 #include "crypto/sha256.h"
 

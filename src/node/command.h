@@ -2,6 +2,7 @@
 // arguments as a struct that its table of fields filled.
 #pragma once
 
+#include "base/result.h"
 #include "cli/command.h"
 #include "config/config.h"
 #include "http/message.h"

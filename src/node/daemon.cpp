@@ -6,6 +6,7 @@
 
 #include "api/auth.h"
 #include "base/file.h"
+#include "base/result.h"
 #include "http/client.h"
 #include "json/reader.h"
 #include "node/node.h"

@@ -1,7 +1,8 @@
 #include "node/database.h"
 
+#include <coffer/chainstate/chain_state.h>
 #include "base/file.h"
-#include "chainstate/chain_state.h"
+#include "base/result.h"
 #include "chainstate/event_log.h"
 #include "chainstate/totals.h"
 #include "node/identity_file.h"

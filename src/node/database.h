@@ -1,7 +1,7 @@
 // The one RocksDB database of a data directory: how it is opened, and what it says of itself.
 #pragma once
 
-#include "chainstate/identity.h"
+#include <coffer/chainstate/identity.h>
 #include "config/config.h"
 
 namespace coffer::node {

@@ -1,9 +1,10 @@
 // The commands that copy an SQL database away and back.
 #include <cstdio>
 
-#include "base/clock.h"
+#include <coffer/base/clock.h>
 #include "base/file.h"
 #include "base/file_lock.h"
+#include "base/result.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/table.h"

@@ -2,8 +2,9 @@
 
 #include <cstdio>
 
-#include "base/clock.h"
+#include <coffer/base/clock.h>
 #include "base/file.h"
+#include "base/result.h"
 #include "cli/output.h"
 #include "cli/table.h"
 #include "json/writer.h"

@@ -1,8 +1,9 @@
 // coffer decode: a block as JSON.
 #include <cstdio>
 
+#include <coffer/chain/decode.h>
 #include "base/file.h"
-#include "chain/decode.h"
+#include "base/result.h"
 #include "feed/block_file.h"
 #include "node/block_json.h"
 #include "node/commands.h"

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "base/file.h"
+#include "base/result.h"
 
 namespace coffer::node {
 namespace {

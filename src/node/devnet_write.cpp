@@ -1,8 +1,9 @@
 // coffer devnet write.
 #include <cstdio>
 
-#include "base/clock.h"
+#include <coffer/base/clock.h>
 #include "base/file.h"
+#include "base/result.h"
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "feed/block_file.h"

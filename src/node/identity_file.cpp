@@ -1,6 +1,7 @@
 #include "node/identity_file.h"
 
 #include "base/file.h"
+#include "base/result.h"
 
 namespace coffer::node {
 namespace {

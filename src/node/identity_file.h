@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "chainstate/identity.h"
+#include <coffer/chainstate/identity.h>
 
 namespace coffer::node {
 

@@ -12,17 +12,17 @@
 #include <string_view>
 #include <vector>
 
+#include <coffer/bus/consumer.h>
+#include <coffer/chain/genesis.h>
+#include <coffer/chain/network.h>
+#include <coffer/chainstate/chain_state.h>
+#include <coffer/kv/database.h>
 #include "api/metrics.h"
 #include "api/routes.h"
 #include "bus/block_reader.h"
-#include "bus/consumer.h"
-#include "chain/genesis.h"
-#include "chain/network.h"
-#include "chainstate/chain_state.h"
 #include "cli/command.h"
 #include "config/keys.h"
 #include "json/value.h"
-#include "kv/database.h"
 #include "sql/distribute.h"
 #include "sql/migrations.h"
 

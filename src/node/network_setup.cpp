@@ -1,5 +1,6 @@
 #include "node/network_setup.h"
 
+#include "base/result.h"
 #include "chain/genesis_network.h"
 
 namespace coffer::node {

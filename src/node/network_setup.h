@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "chain/genesis.h"
-#include "chain/network.h"
+#include <coffer/chain/genesis.h>
+#include <coffer/chain/network.h>
 #include "config/config.h"
 
 namespace coffer::node {

@@ -2,9 +2,11 @@
 
 #include <unistd.h>
 
+#include <coffer/base/log.h>
+#include <coffer/feed/open_source.h>
+#include <coffer/version.h>
 #include "base/file.h"
-#include "base/log.h"
-#include "feed/open_source.h"
+#include "base/result.h"
 #include "follow/source_block_reader.h"
 #include "node/database.h"
 #include "node/devnet_setup.h"
@@ -12,7 +14,6 @@
 #include "node/network_setup.h"
 #include "node/snapshot.h"
 #include "node/sql_store.h"
-#include "node/version.h"
 
 namespace coffer::node {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include <coffer/follow/follower.h>
 #include "api/metrics.h"
 #include "api/service.h"
 #include "api/status.h"
@@ -11,7 +12,6 @@
 #include "chainstate/totals.h"
 #include "config/config.h"
 #include "feed/devnet_chain.h"
-#include "follow/follower.h"
 #include "node/module.h"
 
 namespace coffer::node {

@@ -1,7 +1,8 @@
 // What a node says of itself.
+#include <coffer/version.h>
+#include "base/result.h"
 #include "follow/behind.h"
 #include "node/node.h"
-#include "node/version.h"
 
 namespace coffer::node {
 namespace {

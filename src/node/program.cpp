@@ -1,13 +1,14 @@
 // The program: the list of all commands, and the settings that they run with.
 #include <algorithm>
 
+#include <coffer/version.h>
 #include "base/log_stderr.h"
+#include "base/result.h"
 #include "cli/command_tree.h"
 #include "config/keys.h"
 #include "node/commands.h"
 #include "node/db_commands.h"
 #include "node/module.h"
-#include "node/version.h"
 
 namespace coffer::node {
 namespace {

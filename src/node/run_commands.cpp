@@ -4,10 +4,12 @@
 
 #include <cstdio>
 
+#include <coffer/base/log.h>
+#include <coffer/version.h>
 #include "api/auth.h"
 #include "api/status_json.h"
 #include "base/file.h"
-#include "base/log.h"
+#include "base/result.h"
 #include "cli/progress.h"
 #include "config/keys.h"
 #include "http/client.h"
@@ -17,7 +19,6 @@
 #include "node/node.h"
 #include "node/sql_store.h"
 #include "node/status_view.h"
-#include "node/version.h"
 
 namespace coffer::node {
 namespace {

@@ -1,6 +1,7 @@
 #include "node/snapshot.h"
 
 #include "base/file.h"
+#include "base/result.h"
 #include "json/reader.h"
 #include "json/writer.h"
 

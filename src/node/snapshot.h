@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
+#include <coffer/kv/database.h>
 #include "api/routes.h"
-#include "kv/database.h"
 
 namespace coffer::node {
 

@@ -1,6 +1,7 @@
 #include "node/sql_store.h"
 
 #include "base/file.h"
+#include "base/result.h"
 #include "config/keys.h"
 #include "node/database.h"
 

@@ -2,7 +2,7 @@
 // Whoever opens it takes both from here, so that all see the same.
 #pragma once
 
-#include "chain/network.h"
+#include <coffer/chain/network.h>
 #include "config/config.h"
 #include "node/module.h"
 #include "sql/location.h"

@@ -1,5 +1,6 @@
 #include "node/stored_chain.h"
 
+#include "base/result.h"
 #include "node/database.h"
 
 namespace coffer::node {

@@ -5,9 +5,9 @@
 #include <memory>
 #include <optional>
 
-#include "chainstate/chain_state.h"
+#include <coffer/chainstate/chain_state.h>
+#include <coffer/kv/database.h>
 #include "config/config.h"
-#include "kv/database.h"
 
 namespace coffer::node {
 

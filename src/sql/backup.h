@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "sql/database.h"
+#include "sql/connection.h"
 
 namespace coffer::sql {
 

@@ -1,5 +1,6 @@
 // Many rows at once: COPY or a pipeline on PostgreSQL, a loop on SQLite.
 #include "base/random.h"
+#include "base/result.h"
 #include "base/stopwatch.h"
 #include "sql/test_engines.h"
 

@@ -1,6 +1,7 @@
 #include "sql/connection.h"
 
 #include "base/check.h"
+#include "base/result.h"
 #include "sql/impl.h"
 #include "sql/pool_impl.h"
 

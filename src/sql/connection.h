@@ -15,6 +15,9 @@
 #include <type_traits>
 #include <utility>
 
+#include <coffer/sql/database.h>
+
+#include "base/result.h"
 #include "sql/value.h"
 
 namespace coffer::sql {
@@ -138,19 +141,6 @@ class Reader {
     return {};
   }
   static std::unexpected<Error> more_than_one(std::string_view sql);
-};
-
-enum class Access : std::uint8_t { kRead, kWrite };
-enum class Isolation : std::uint8_t { kReadCommitted, kRepeatableRead, kSerializable };
-
-struct TransactionOptions {
-  Access access = Access::kWrite;  // kRead sees one moment of the database and cannot write
-  Isolation isolation = Isolation::kReadCommitted;  // SQLite is always serializable
-  int max_attempts = 10;
-  int give_up_after_ms = 30'000;  // no new attempt later than this
-  // Doing all of it twice is the same as once: then also a lost connection during the commit, which
-  // leaves its outcome unknown, is followed by another attempt.
-  bool idempotent = false;
 };
 
 // Many rows through one statement. Rows may be sent on at any time between add() and finish(), and

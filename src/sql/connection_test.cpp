@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/random.h"
+#include "base/result.h"
 #include "sql/test_engines.h"
 
 namespace coffer::sql::test {

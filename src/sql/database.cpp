@@ -1,4 +1,4 @@
-#include "sql/database.h"
+#include "sql/connection.h"
 
 #include <algorithm>
 #include <atomic>
@@ -6,8 +6,9 @@
 #include <mutex>
 #include <thread>
 
-#include "base/log.h"
+#include <coffer/base/log.h>
 #include "base/random.h"
+#include "base/result.h"
 #include "sql/impl.h"
 #include "sql/pool_impl.h"
 

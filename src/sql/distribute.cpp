@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/result.h"
+#include "sql/connection.h"
 #include "sql/impl.h"
 
 namespace coffer::sql {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sql/database.h"
+#include "sql/connection.h"
 
 namespace coffer::sql {
 

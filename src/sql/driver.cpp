@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/result.h"
 #include "sql/impl.h"
 
 namespace coffer::sql {

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "base/result.h"
 #include "sql/impl.h"
 
 namespace coffer::sql {

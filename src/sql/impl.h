@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "sql/database.h"
+#include "sql/connection.h"
 
 namespace coffer::sql {
 

@@ -1,4 +1,6 @@
 #include "sql/inspect.h"
+#include "base/result.h"
+#include "sql/connection.h"
 
 namespace coffer::sql {
 

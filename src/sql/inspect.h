@@ -1,7 +1,7 @@
 // How large a database is and who uses it, for an operator.
 #pragma once
 
-#include "sql/database.h"
+#include "sql/connection.h"
 
 namespace coffer::sql {
 

@@ -3,6 +3,7 @@
 
 #include <cctype>
 
+#include "base/result.h"
 #include "sql/impl.h"
 
 namespace coffer::sql {

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "base/log.h"
+#include <coffer/base/log.h>
+#include "base/result.h"
 #include "sql/impl.h"
 
 namespace coffer::sql {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sql/database.h"
+#include "sql/connection.h"
 
 namespace coffer::sql {
 
@@ -59,12 +59,6 @@ struct Applied {
 // migration has another text now; those of statements. After an error nothing has changed.
 Result<std::vector<Applied>> migrate(Database& database, const MigrateOptions& options);
 
-// What may happen to the schema of a database that is opened.
-enum class Schema : std::uint8_t {
-  kMustBeCurrent,    // nothing: a database that lacks a migration is refused
-  kCreateIfMissing,  // a module without tables gets them; an older one is refused
-  kMigrate,          // all that is missing is applied
-};
 // Calls migrate() if `schema` allows what that would apply. Errors: those of migrate(); kConflict
 // with both versions and the way out if `schema` does not allow it.
 Result<std::vector<Applied>> prepare_schema(Database& database, const MigrateOptions& options,

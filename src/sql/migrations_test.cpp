@@ -3,6 +3,7 @@
 #include <future>
 #include <thread>
 
+#include "base/result.h"
 #include "sql/impl.h"
 #include "sql/test_engines.h"
 

@@ -5,6 +5,7 @@
 #include <set>
 #include <thread>
 
+#include "base/result.h"
 #include "sql/impl.h"
 #include "sql/test_engines.h"
 

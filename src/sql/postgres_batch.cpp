@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "base/result.h"
 #include "sql/postgres_impl.h"
 
 namespace coffer::sql {

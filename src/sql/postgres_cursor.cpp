@@ -1,4 +1,5 @@
 // Fields of PostgreSQL's binary rows, and rows fetched in portions.
+#include "base/result.h"
 #include "sql/postgres_impl.h"
 
 namespace coffer::sql {

@@ -4,7 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/log.h"
+#include <coffer/base/log.h>
+#include "base/result.h"
 #include "sql/postgres_impl.h"
 
 namespace coffer::sql {

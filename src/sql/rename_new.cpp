@@ -1,4 +1,5 @@
 #include "sql/rename_new.h"
+#include "base/result.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/file_lock.h"
+#include "base/result.h"
 #include "sql/test_restore.h"
 
 namespace coffer::sql::test {

@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "base/file.h"
+#include "base/result.h"
 #include "sql/backup.h"
 #include "sql/rename_new.h"
 #include "sql/sqlite_impl.h"

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/clock.h"
+#include <coffer/base/clock.h>
+#include "base/result.h"
 #include "sql/sqlite_impl.h"
 
 namespace coffer::sql {

@@ -5,7 +5,8 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/clock.h"
+#include <coffer/base/clock.h>
+#include "base/result.h"
 #include "sql/sqlite_impl.h"
 
 namespace coffer::sql {

@@ -8,6 +8,8 @@
 
 #include "base/file.h"
 #include "base/file_lock.h"
+#include "base/result.h"
+#include "sql/connection.h"
 #include "sql/location.h"
 #include "sql/rename_new.h"
 #include "sql/restore.h"

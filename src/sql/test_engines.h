@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/temp_dir.h"
-#include "sql/database.h"
+#include "sql/connection.h"
 #include "sql/test_postgres.h"
 
 namespace coffer::sql::test {

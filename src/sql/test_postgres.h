@@ -9,10 +9,10 @@
 #include <chrono>
 #include <thread>
 
-#include "base/clock.h"
+#include <coffer/base/clock.h>
 #include "base/temp_dir.h"
 #include "base/test_data.h"
-#include "sql/database.h"
+#include "sql/connection.h"
 #include "sql/test_server.h"
 
 namespace coffer::sql::test {

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "base/random.h"
+#include "base/result.h"
 #include "sql/migrations.h"
 #include "sql/test_engines.h"
 

@@ -1,4 +1,5 @@
 #include "sql/value.h"
+#include "base/result.h"
 
 #include <limits>
 

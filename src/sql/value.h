@@ -13,12 +13,12 @@
 #include <variant>
 #include <vector>
 
-#include "base/bytes.h"
-#include "base/strong.h"
+#include <coffer/base/bytes.h>
+#include <coffer/base/strong.h>
+#include <coffer/sql/database.h>
 
 namespace coffer::sql {
 
-enum class Dialect : std::uint8_t { kSqlite, kPostgres };
 std::string_view name_of(Dialect dialect);  // "sqlite", "postgres"
 
 // A parameter. Views what it was made from, so use it where it is made: in the argument list.

@@ -1,6 +1,7 @@
 #include "utxo/accumulator.h"
 
 #include "base/check.h"
+#include "base/result.h"
 #include "crypto/blake2b.h"
 #include "mmr/position.h"
 

@@ -4,10 +4,10 @@
 // (hash, then 0x01 if all leaves below are gone for good), 0x02‖index → 128 bytes of the bitmap.
 #pragma once
 
-#include "kv/database.h"
+#include <coffer/kv/database.h>
+#include <coffer/utxo/delta.h>
 #include "mmr/live_set.h"
 #include "mmr/overlay.h"
-#include "utxo/delta.h"
 
 namespace coffer::utxo {
 

@@ -1,6 +1,7 @@
 // Applying a block: create, take, fetch, settle.
+#include <coffer/base/log.h>
 #include "base/check.h"
-#include "base/log.h"
+#include "base/result.h"
 #include "base/stopwatch.h"
 #include "chain/script.h"
 #include "utxo/keys.h"

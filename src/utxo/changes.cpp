@@ -2,7 +2,8 @@
 
 #include <thread>
 
-#include "chain/address.h"
+#include <coffer/chain/address.h>
+#include "base/result.h"
 #include "utxo/keys.h"
 
 namespace coffer::utxo {

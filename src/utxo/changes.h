@@ -5,10 +5,10 @@
 #include <deque>
 #include <unordered_set>
 
+#include <coffer/utxo/record.h>
 #include "utxo/columns.h"
 #include "utxo/meta.h"
 #include "utxo/output_cache.h"
-#include "utxo/record.h"
 
 namespace coffer::utxo {
 

@@ -1,8 +1,8 @@
 // The open columns of the UTXO state.
 #pragma once
 
-#include "chain/network.h"
-#include "kv/database.h"
+#include <coffer/chain/network.h>
+#include <coffer/kv/database.h>
 
 namespace coffer::utxo {
 

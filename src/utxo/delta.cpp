@@ -1,5 +1,6 @@
-#include "utxo/delta.h"
+#include <coffer/utxo/delta.h>
 
+#include "base/result.h"
 #include "codec/cbor_reader.h"
 #include "codec/cbor_writer.h"
 

@@ -1,7 +1,8 @@
 // Lines and digests by which two stores, or two programs, can be compared.
+#include <coffer/utxo/state.h>
+#include "base/result.h"
 #include "crypto/blake2b.h"
 #include "crypto/sha256.h"
-#include "utxo/state.h"
 
 namespace coffer::utxo {
 namespace {

@@ -2,8 +2,8 @@
 // sort: outpoints by transaction and index, index entries by owner, then slot, then outpoint.
 #pragma once
 
+#include <coffer/chain/block.h>
 #include "bus/position_codec.h"
-#include "chain/block.h"
 #include "crypto/blake2b.h"
 
 namespace coffer::utxo {

@@ -1,4 +1,5 @@
 // The accumulator's part of applying, undoing and pruning. Nothing on the classic store.
+#include "base/result.h"
 #include "utxo/keys.h"
 #include "utxo/writer.h"
 

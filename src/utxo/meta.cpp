@@ -1,5 +1,6 @@
 #include "utxo/meta.h"
 
+#include "base/result.h"
 #include "bus/position_codec.h"
 #include "codec/cbor_reader.h"
 #include "codec/cbor_writer.h"

@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "bus/event.h"
-#include "kv/database.h"
-#include "utxo/options.h"
+#include <coffer/bus/event.h>
+#include <coffer/kv/database.h>
+#include <coffer/utxo/options.h>
 
 namespace coffer::utxo {
 

@@ -1,7 +1,9 @@
 // The UTXO state as a module of the program.
 #include "node/module.h"
 
-#include "base/log.h"
+#include <coffer/base/log.h>
+#include <coffer/utxo/store.h>
+#include "base/result.h"
 #include "cli/table.h"
 #include "utxo/commands/commands.h"
 #include "utxo/json/output.h"
@@ -9,7 +11,6 @@
 #include "utxo/routes/metrics.h"
 #include "utxo/routes/utxos.h"
 #include "utxo/settings.h"
-#include "utxo/store.h"
 
 namespace coffer::utxo {
 namespace {

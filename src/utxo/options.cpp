@@ -1,4 +1,5 @@
-#include "utxo/options.h"
+#include <coffer/utxo/options.h>
+#include "base/result.h"
 
 #include <ostream>
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "chain/block.h"
+#include <coffer/chain/block.h>
 
 namespace coffer::utxo {
 

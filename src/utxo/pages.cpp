@@ -1,5 +1,6 @@
 // Pages of an address or a credential, and balances.
-#include "chain/address.h"
+#include <coffer/chain/address.h>
+#include "base/result.h"
 #include "utxo/keys.h"
 #include "utxo/state_impl.h"
 

@@ -1,4 +1,5 @@
 // Roots and proofs of the mmr store.
+#include "base/result.h"
 #include "utxo/accumulator.h"
 #include "utxo/keys.h"
 #include "utxo/state_impl.h"

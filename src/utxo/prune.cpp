@@ -1,5 +1,6 @@
 // Forgetting what no rollback and nobody else can ask for any more, block by block, driven by the
 // deltas. Invariant: a pass that has nothing to do reads nothing (U5).
+#include "base/result.h"
 #include "base/stopwatch.h"
 #include "utxo/keys.h"
 #include "utxo/writer.h"

@@ -1,6 +1,7 @@
-#include "utxo/record.h"
+#include <coffer/utxo/record.h>
 
 #include "base/check.h"
+#include "base/result.h"
 #include "chain/script_ref.h"
 #include "codec/cbor_reader.h"
 #include "codec/cbor_writer.h"

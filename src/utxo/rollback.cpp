@@ -1,6 +1,7 @@
 // Undoing blocks by their deltas, newest first.
+#include <coffer/base/log.h>
 #include "base/check.h"
-#include "base/log.h"
+#include "base/result.h"
 #include "base/stopwatch.h"
 #include "utxo/keys.h"
 #include "utxo/writer.h"

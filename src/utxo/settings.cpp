@@ -1,4 +1,5 @@
 #include "utxo/settings.h"
+#include "base/result.h"
 
 namespace coffer::utxo {
 namespace {

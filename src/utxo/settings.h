@@ -3,8 +3,8 @@
 
 #include <span>
 
+#include <coffer/utxo/options.h>
 #include "config/keys.h"
-#include "utxo/options.h"
 
 namespace coffer::utxo {
 

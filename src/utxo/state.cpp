@@ -1,6 +1,7 @@
 // Reads by outpoint, deltas, counts and scans.
 #include "utxo/state_impl.h"
 
+#include "base/result.h"
 #include "utxo/keys.h"
 
 namespace coffer::utxo {

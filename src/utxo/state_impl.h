@@ -2,10 +2,10 @@
 // counters of a writer in the same process, if there is one.
 #pragma once
 
-#include "chain/network.h"
+#include <coffer/chain/network.h>
+#include <coffer/utxo/state.h>
 #include "utxo/columns.h"
 #include "utxo/meta.h"
-#include "utxo/state.h"
 
 namespace coffer::utxo {
 

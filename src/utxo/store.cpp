@@ -1,8 +1,9 @@
-#include "utxo/store.h"
+#include <coffer/utxo/store.h>
 
 #include <mutex>
 
-#include "base/log.h"
+#include <coffer/base/log.h>
+#include "base/result.h"
 #include "utxo/state_impl.h"
 #include "utxo/writer.h"
 

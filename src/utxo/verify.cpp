@@ -1,13 +1,14 @@
 // Checks the stored state against itself, column by column.
 #include <unordered_set>
 
-#include "chain/address.h"
+#include <coffer/chain/address.h>
+#include <coffer/utxo/store.h>
+#include "base/result.h"
 #include "crypto/blake2b.h"
 #include "utxo/accumulator.h"
 #include "utxo/columns.h"
 #include "utxo/keys.h"
 #include "utxo/meta.h"
-#include "utxo/store.h"
 
 namespace coffer::utxo {
 namespace {

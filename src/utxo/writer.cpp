@@ -1,7 +1,8 @@
 #include "utxo/writer.h"
 
+#include <coffer/base/log.h>
 #include "base/check.h"
-#include "base/log.h"
+#include "base/result.h"
 
 namespace coffer::utxo {
 

@@ -8,12 +8,12 @@
 #include <atomic>
 #include <map>
 
+#include <coffer/chain/network.h>
+#include <coffer/utxo/delta.h>
+#include <coffer/utxo/store.h>
 #include "bus/commit_policy.h"
-#include "chain/network.h"
 #include "utxo/accumulator.h"
 #include "utxo/changes.h"
-#include "utxo/delta.h"
-#include "utxo/store.h"
 
 namespace coffer::utxo {
 

@@ -1,5 +1,6 @@
 #include "wallet/module.h"
 
+#include "base/result.h"
 #include "cli/table.h"
 #include "node/stored_chain.h"
 #include "wallet/commands/commands.h"
@@ -7,6 +8,7 @@
 #include "wallet/json/status.h"
 #include "wallet/query/summary.h"
 #include "wallet/routes/wallets.h"
+#include "wallet/schema.h"
 #include "wallet/settings.h"
 
 namespace coffer::wallet {

@@ -1,9 +1,9 @@
 // The wallets as a module of the program: database, store and consumer of a running node.
 #pragma once
 
+#include <coffer/wallet/consumer.h>
 #include "node/module.h"
 #include "wallet/routes/metrics.h"
-#include "wallet/sync/consumer.h"
 #include "wallet/sync/maintenance.h"
 
 namespace coffer::wallet {

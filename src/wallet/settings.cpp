@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "base/result.h"
 #include "sql/location.h"
 
 namespace coffer::wallet {

@@ -3,8 +3,8 @@
 
 #include <span>
 
+#include <coffer/wallet/store.h>
 #include "config/keys.h"
-#include "wallet/store.h"
 
 namespace coffer::wallet {
 

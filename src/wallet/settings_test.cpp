@@ -1,4 +1,5 @@
 #include "wallet/settings.h"
+#include "wallet/schema.h"
 
 #include <gtest/gtest.h>
 

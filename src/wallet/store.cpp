@@ -1,8 +1,11 @@
-#include "wallet/store.h"
+#include <coffer/wallet/store.h>
 
 #include <charconv>
 
 #include "base/check.h"
+#include "base/result.h"
+#include "sql/connection.h"
+#include "wallet/schema.h"
 #include "wallet/store_impl.h"
 
 namespace coffer::wallet {

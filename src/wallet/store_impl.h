@@ -3,8 +3,10 @@
 
 #include <atomic>
 
-#include "chain/address.h"
-#include "wallet/store.h"
+#include <coffer/chain/address.h>
+#include <coffer/wallet/store.h>
+#include "base/result.h"
+#include "sql/connection.h"
 
 namespace coffer::wallet {
 

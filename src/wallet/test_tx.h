@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "chain/block.h"
+#include <coffer/chain/block.h>
 #include "crypto/sha256.h"
 
 namespace coffer::wallet {

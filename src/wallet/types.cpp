@@ -1,4 +1,5 @@
-#include "wallet/types.h"
+#include <coffer/wallet/types.h>
+#include "base/result.h"
 
 namespace coffer::wallet {
 namespace {

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/clock.h"
+#include <coffer/base/clock.h>
 #include "base/temp_dir.h"
 #include "http/client.h"
 #include "sql/test_postgres.h"

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/result.h"
 #include "base/temp_dir.h"
 #include "config/keys.h"
 #include "node/module_list.h"

@@ -5,9 +5,9 @@
 #include <boost/json.hpp>
 #include <fstream>
 
+#include <coffer/kv/database.h>
 #include "base/temp_dir.h"
 #include "http/client.h"
-#include "kv/database.h"
 #include "support/process.h"
 
 namespace coffer {

@@ -5,6 +5,7 @@
 
 #include <boost/json.hpp>
 
+#include "base/result.h"
 #include "base/temp_dir.h"
 #include "support/process.h"
 #include "wallet/descriptor/descriptor_test_util.h"

@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "base/result.h"
 #include "sql/test_postgres.h"
 
 namespace coffer {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/temp_dir.h"
-#include "sql/database.h"
+#include "sql/connection.h"
 #include "sql/test_engines.h"
 #include "support/process.h"
 #include "utxo/support/dump.h"

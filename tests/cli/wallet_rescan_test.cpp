@@ -9,8 +9,9 @@
 #include <set>
 #include <thread>
 
+#include "base/result.h"
 #include "base/temp_dir.h"
-#include "sql/database.h"
+#include "sql/connection.h"
 #include "support/process.h"
 #include "utxo/support/dump.h"
 

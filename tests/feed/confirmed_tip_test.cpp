@@ -1,8 +1,9 @@
 // What a remote source claims once about its tip is not believed.
 #include <gtest/gtest.h>
 
+#include <coffer/chain/decode.h>
+#include "base/result.h"
 #include "base/temp_dir.h"
-#include "chain/decode.h"
 #include "feed/n2c_source.h"
 #include "feed/rpc_source.h"
 #include "support/chain_builder.h"

@@ -2,8 +2,9 @@
 // them while they are honest, and every scripted fault reaches the client as it is meant.
 #include <gtest/gtest.h>
 
+#include <coffer/chain/decode.h>
+#include "base/result.h"
 #include "base/temp_dir.h"
-#include "chain/decode.h"
 #include "feed/n2c_source.h"
 #include "feed/rpc_source.h"
 #include "support/chain_builder.h"

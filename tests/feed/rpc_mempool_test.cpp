@@ -2,7 +2,7 @@
 // bytes that have the id are told (E14).
 #include <gtest/gtest.h>
 
-#include "chain/decode.h"
+#include <coffer/chain/decode.h>
 #include "feed/rpc_source.h"
 #include "feed/zmq_test_util.h"
 #include "support/chain_builder.h"

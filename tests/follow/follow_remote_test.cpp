@@ -4,8 +4,10 @@
 
 #include <thread>
 
+#include <coffer/chain/decode.h>
+#include <coffer/follow/follower.h>
+#include "base/result.h"
 #include "base/temp_dir.h"
-#include "follow/follower.h"
 #include "support/emitted.h"
 #include "support/stores_fixture.h"
 

@@ -1,9 +1,10 @@
 // The whole flow in one process: source, chain state, bus, consumers; reorgs, replays, stragglers.
-#include "follow/follower.h"
+#include <coffer/follow/follower.h>
 
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "base/result.h"
 #include "base/temp_dir.h"
 #include "support/emitted.h"
 #include "support/stores_fixture.h"

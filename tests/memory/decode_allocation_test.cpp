@@ -1,7 +1,7 @@
 // Decoding without hashing allocates nothing per transaction.
 #include <gtest/gtest.h>
 
-#include "chain/decode.h"
+#include <coffer/chain/decode.h>
 #include "feed/devnet_chain.h"
 #include "memory/allocations.h"
 

@@ -9,8 +9,9 @@
 #include <map>
 #include <set>
 
+#include <coffer/chain/network.h>
+#include "base/result.h"
 #include "base/test_data.h"
-#include "chain/network.h"
 #include "feed/devnet_chain.h"
 #include "http/client.h"
 #include "support/networks.h"

@@ -2,7 +2,7 @@
 // test wants them. For random traffic and reorgs use feed::DevnetChain instead.
 #pragma once
 
-#include "chain/network.h"
+#include <coffer/chain/network.h>
 #include "feed/devnet_chain.h"
 
 namespace coffer::test {

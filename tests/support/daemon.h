@@ -7,7 +7,7 @@
 #include <boost/json.hpp>
 #include <optional>
 
-#include "base/clock.h"
+#include <coffer/base/clock.h>
 #include "http/client.h"
 #include "support/process.h"
 

@@ -1,7 +1,8 @@
 #include "support/fake_bitcoind.h"
 
+#include <coffer/chain/decode.h>
 #include "base/check.h"
-#include "chain/decode.h"
+#include "base/result.h"
 #include "crypto/sha256.h"
 #include "support/networks.h"
 

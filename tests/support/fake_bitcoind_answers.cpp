@@ -1,7 +1,7 @@
 // What a fake bitcoind answers while no script says otherwise.
 #include <charconv>
 
-#include "chain/decode.h"
+#include <coffer/chain/decode.h>
 #include "support/fake_bitcoind.h"
 #include "support/networks.h"
 

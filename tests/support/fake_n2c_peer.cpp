@@ -1,7 +1,8 @@
 #include "support/fake_n2c_peer.h"
 
+#include <coffer/chain/decode.h>
 #include "base/check.h"
-#include "chain/decode.h"
+#include "base/result.h"
 #include "codec/cbor_reader.h"
 #include "codec/cbor_writer.h"
 

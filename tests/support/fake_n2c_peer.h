@@ -26,7 +26,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "chain/network.h"
+#include <coffer/chain/network.h>
 #include "feed/n2c_codec.h"
 #include "support/fault_script.h"
 #include "support/socket_server.h"

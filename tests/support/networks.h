@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "chain/network.h"
+#include <coffer/chain/network.h>
 
 namespace coffer::test {
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <thread>
 
+#include <coffer/follow/follower.h>
 #include "feed/rpc_source.h"
-#include "follow/follower.h"
 #include "support/bitcoin_node.h"
 #include "support/stores_fixture.h"
 

@@ -3,7 +3,8 @@
 
 #include <set>
 
-#include "chain/decode.h"
+#include <coffer/chain/decode.h>
+#include "base/result.h"
 #include "feed/rpc_source.h"
 #include "support/bitcoin_node.h"
 

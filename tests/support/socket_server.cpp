@@ -10,8 +10,8 @@
 
 #include <cerrno>
 
+#include <coffer/base/clock.h>
 #include "base/check.h"
-#include "base/clock.h"
 
 namespace coffer::test {
 namespace {

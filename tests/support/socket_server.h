@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "base/bytes.h"
+#include <coffer/base/bytes.h>
 
 namespace coffer::test {
 

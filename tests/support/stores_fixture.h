@@ -1,11 +1,11 @@
 // For tests of the whole flow: one database with a chain state and all consumers.
 #pragma once
 
-#include "chainstate/chain_state.h"
+#include <coffer/chainstate/chain_state.h>
+#include <coffer/utxo/store.h>
 #include "chainstate/event_log.h"
 #include "chainstate/totals.h"
 #include "feed/devnet_chain.h"
-#include "utxo/store.h"
 
 namespace coffer::test {
 

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <string>
 
-#include "base/bytes.h"
+#include <coffer/base/bytes.h>
 #include "support/shell.h"
 
 namespace coffer::test {

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "base/result.h"
 #include "base/temp_dir.h"
 #include "http/client.h"
 #include "support/process.h"

@@ -90,10 +90,16 @@ std::string included(const std::string& line, char open, char close) {
   return end == std::string::npos ? "" : line.substr(begin + 1, end - begin - 1);
 }
 
+// "wallet/store.h" of include/coffer/wallet/store.h and <coffer/wallet/store.h>, which belong to
+// the library wallet; nothing if it is another path.
+std::string public_part(const std::string& path, const std::string& root) {
+  return path.starts_with(root) ? path.substr(root.size()) : "";
+}
+
 void check_project_include(const SourceFile& file, std::size_t line, const std::string& target,
                            Findings& findings) {
-  const std::string from =
-      file.directory().empty() ? "" : library_of(file.path.substr(std::string("src/").size()));
+  std::string from = public_part(file.path, "src/") + public_part(file.path, "include/coffer/");
+  if (!from.empty()) from = library_of(from);
   const std::string to = library_of(target);
   if (from.empty() && !may_include().contains(to))
     return;  // a neighbour in tests/, fuzz/ or bench/
@@ -110,9 +116,17 @@ void check_project_include(const SourceFile& file, std::size_t line, const std::
 
 void check_includes(const SourceFile& file, Findings& findings) {
   each_line(file, [&](const std::string& line, std::size_t number) {
-    if (const auto target = included(line, '"', '"'); !target.empty())
-      check_project_include(file, number, target, findings);
     const auto library = included(line, '<', '>');
+    if (const auto target = included(line, '"', '"'); !target.empty()) {
+      check_project_include(file, number, target, findings);
+      if (file.path.starts_with("include/"))
+        findings.add(file, number, "a public header includes public headers only");
+    }
+    if (const auto target = public_part(library, "coffer/"); target.find('/') != target.npos)
+      check_project_include(file, number, target, findings);
+    if (file.path.starts_with("include/") && library.find('/') != library.npos &&
+        !library.starts_with("coffer/"))
+      findings.add(file, number, "<" + library + "> would be needed by who includes this");
     for (const auto& confined : kConfined)
       if (library.starts_with(confined.prefix) && file.directory() != confined.directory &&
           !(confined.tests_may && is_for_tests(file.path)))
@@ -225,7 +239,8 @@ bool any(const SourceFile&) {
   return true;
 }
 bool in_src_or_tests(const SourceFile& file) {
-  return file.is_cpp() && (file.path.starts_with("src/") || file.path.starts_with("tests/"));
+  return file.is_cpp() && (file.path.starts_with("src/") || file.path.starts_with("include/") ||
+                           file.path.starts_with("tests/"));
 }
 
 TEST(Layout, IncludesFollowTheDesign) {
@@ -261,7 +276,7 @@ TEST(LayoutRules, EnginesNeverSeeEachOtherOrAFace) {
   for (const auto& from : all)
     for (const auto& to : reachable_from(from)) {
       EXPECT_TRUE(from == to || !all.contains(to)) << from << " sees " << to;
-      EXPECT_FALSE(to.ends_with("_faces") || to == "api" || to == "cli" || to == "app") << from;
+      EXPECT_FALSE(to.ends_with("_faces") || to == "api" || to == "cli" || to == "node") << from;
     }
 }
 
@@ -285,6 +300,12 @@ TEST(LayoutChecker, ObjectsToBadIncludes) {
   };
   EXPECT_EQ(of("src/crypto/a.cpp", "#include \"chain/block.h\""),
             "src/crypto/a.cpp:2: crypto may not include chain\n");
+  EXPECT_EQ(of("src/crypto/a.cpp", "#include <coffer/chain/block.h>"),
+            "src/crypto/a.cpp:2: crypto may not include chain\n");
+  EXPECT_NE(of("include/coffer/utxo/a.h", "#include <coffer/wallet/types.h>"), "");
+  EXPECT_NE(of("include/coffer/utxo/a.h", "#include \"utxo/keys.h\""), "");
+  EXPECT_NE(of("include/coffer/utxo/a.h", "#include <fmt/format.h>"), "");
+  EXPECT_EQ(of("include/coffer/utxo/a.h", "#include <coffer/chain/block.h>"), "");
   EXPECT_NE(of("src/utxo/a_test.cpp", "#include \"wallet/x.h\""), "");
   EXPECT_NE(of("src/utxo/store.cpp", "#include \"utxo/settings.h\""), "");
   EXPECT_NE(of("src/utxo/store.cpp", "#include \"config/config.h\""), "");
@@ -297,8 +318,8 @@ TEST(LayoutChecker, ObjectsToBadIncludes) {
   EXPECT_NE(of("src/api/a.h", "#include <boost/json/fwd.hpp>"), "");
   EXPECT_NE(of("examples/a.cpp", "#include <boost/json/value.hpp>"), "");
   EXPECT_NE(of("src/json/a.h", "#include \"crypto/sha256.h\""), "");
-  EXPECT_EQ(of("src/app/a.cpp", "#include <CLI/CLI.hpp>"),
-            "src/app/a.cpp:2: <CLI/CLI.hpp> belongs into src/cli\n");
+  EXPECT_EQ(of("src/node/a.cpp", "#include <CLI/CLI.hpp>"),
+            "src/node/a.cpp:2: <CLI/CLI.hpp> belongs into src/cli\n");
   EXPECT_NE(of("src/kv/a.cpp", "#include \"store.h\""), "");
   EXPECT_NE(of("src/kv/a.cpp", "#include \"base/test_data.h\""), "");
   EXPECT_EQ(of("src/kv/a_test.cpp", "#include \"base/test_data.h\""), "");

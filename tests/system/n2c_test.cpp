@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <coffer/follow/follower.h>
 #include "base/temp_dir.h"
 #include "base/test_data.h"
 #include "feed/immutable_source.h"
 #include "feed/n2c_source.h"
-#include "follow/follower.h"
 #include "support/process.h"
 #include "support/stores_fixture.h"
 

@@ -5,10 +5,11 @@
 
 #include <sstream>
 
+#include <coffer/chain/decode.h>
 #include "base/file.h"
+#include "base/result.h"
 #include "base/temp_dir.h"
 #include "base/test_data.h"
-#include "chain/decode.h"
 #include "feed/block_file.h"
 #include "node/block_json.h"
 #include "support/unpack.h"

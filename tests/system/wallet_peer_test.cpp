@@ -2,14 +2,16 @@
 // after each step the wallet's balance is what the node's own chain and mempool say of its scripts.
 #include <thread>
 
+#include <coffer/chain/decode.h>
+#include <coffer/wallet/consumer.h>
+#include "base/result.h"
 #include "base/temp_dir.h"
-#include "chain/decode.h"
 #include "sql/backup.h"
 #include "sql/restore.h"
 #include "sql/test_engines.h"
 #include "support/node_follower.h"
+#include "wallet/schema.h"
 #include "wallet/support/node_truth.h"
-#include "wallet/sync/consumer.h"
 
 namespace coffer::app {
 namespace {

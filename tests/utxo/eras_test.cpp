@@ -5,12 +5,12 @@
 
 #include <boost/json.hpp>
 
+#include <coffer/chain/decode.h>
+#include <coffer/utxo/store.h>
 #include "base/file.h"
 #include "base/temp_dir.h"
 #include "base/test_data.h"
-#include "chain/decode.h"
 #include "feed/block_file.h"
-#include "utxo/store.h"
 #include "utxo/support/model.h"
 
 namespace coffer::utxo {

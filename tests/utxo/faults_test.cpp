@@ -4,8 +4,9 @@
 
 #include <fstream>
 
+#include <coffer/utxo/store.h>
+#include "base/result.h"
 #include "base/temp_dir.h"
-#include "utxo/store.h"
 #include "utxo/support/model.h"
 
 namespace coffer::utxo {

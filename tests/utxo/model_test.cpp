@@ -7,12 +7,12 @@
 
 #include <cstdlib>
 
+#include <coffer/chain/address.h>
+#include <coffer/utxo/store.h>
 #include "base/temp_dir.h"
-#include "chain/address.h"
 #include "mmr/test_support.h"
 #include "utxo/accumulator.h"
 #include "utxo/keys.h"
-#include "utxo/store.h"
 
 namespace coffer::utxo {
 namespace {

@@ -1,12 +1,13 @@
 // Blocks that are valid but unusual: zero quantities, deep nesting, reference scripts.
 #include <gtest/gtest.h>
 
+#include <coffer/chain/decode.h>
+#include <coffer/utxo/store.h>
+#include "base/result.h"
 #include "base/temp_dir.h"
-#include "chain/decode.h"
 #include "codec/cbor_reader.h"
 #include "support/cardano_block.h"
 #include "support/deep_cbor.h"
-#include "utxo/store.h"
 
 namespace coffer {
 namespace {

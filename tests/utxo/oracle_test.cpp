@@ -8,15 +8,16 @@
 #include <set>
 #include <sstream>
 
+#include <coffer/chain/decode.h>
+#include <coffer/chain/genesis.h>
+#include <coffer/utxo/store.h>
 #include "base/file.h"
 #include "base/random.h"
+#include "base/result.h"
 #include "base/temp_dir.h"
 #include "base/test_data.h"
-#include "chain/decode.h"
-#include "chain/genesis.h"
 #include "feed/block_file.h"
 #include "support/unpack.h"
-#include "utxo/store.h"
 
 namespace coffer::utxo {
 

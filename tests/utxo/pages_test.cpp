@@ -2,7 +2,7 @@
 // when an index or a record is damaged.
 #include <gtest/gtest.h>
 
-#include "chain/address.h"
+#include <coffer/chain/address.h>
 #include "utxo/keys.h"
 #include "utxo/support/chain.h"
 

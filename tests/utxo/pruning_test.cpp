@@ -1,7 +1,7 @@
 // Pruning of the UTXO state: what a pass costs, and what it leaves behind (U2, U5, U6, U7).
 #include <gtest/gtest.h>
 
-#include "chain/address.h"
+#include <coffer/chain/address.h>
 #include "crypto/blake2b.h"
 #include "utxo/support/chain.h"
 

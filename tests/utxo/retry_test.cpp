@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "chain/address.h"
+#include <coffer/chain/address.h>
 #include "crypto/blake2b.h"
 #include "utxo/support/chain.h"
 

@@ -1,9 +1,9 @@
 // The decisions on the UTXO state that no random block meets by itself, one readable test each.
 #include <gtest/gtest.h>
 
+#include <coffer/chain/address.h>
 #include "base/file.h"
 #include "base/test_data.h"
-#include "chain/address.h"
 #include "crypto/blake2b.h"
 #include "utxo/keys.h"
 #include "utxo/support/chain.h"

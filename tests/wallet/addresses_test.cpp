@@ -2,6 +2,7 @@
 // out while blocks come in (W12).
 #include <thread>
 
+#include "base/result.h"
 #include "wallet/descriptor/descriptor_text.h"
 #include "wallet/support/addresses_test_base.h"
 

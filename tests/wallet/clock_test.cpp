@@ -3,6 +3,7 @@
 #include <fstream>
 #include <regex>
 
+#include "base/result.h"
 #include "wallet/support/wallet_test.h"
 
 namespace coffer::wallet::test {

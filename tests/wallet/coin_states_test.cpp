@@ -1,5 +1,7 @@
 // The state of a coin is decided twice: by the views coin_states and coin_kinds in SQL, and by
 // coin_state() in C++. On random wallets both say the same of every coin.
+#include "base/result.h"
+#include "sql/connection.h"
 #include "wallet/query/coin_state.h"
 #include "wallet/store_impl.h"
 #include "wallet/support/random_workload.h"

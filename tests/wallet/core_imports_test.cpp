@@ -1,6 +1,8 @@
 // What comes from Bitcoin Core: its place in each descriptor, and which of them gives out
 // addresses.
+#include "base/result.h"
 #include "wallet/descriptor/descriptor_text.h"
+#include "wallet/import/core_export.h"
 #include "wallet/support/addresses_test_base.h"
 
 namespace coffer::wallet::test {

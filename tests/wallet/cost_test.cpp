@@ -1,4 +1,5 @@
 // What the wallet's statements cost (W9): history does not slow it down.
+#include "base/result.h"
 #include "wallet/support/cost_test_base.h"
 
 namespace coffer::wallet::test {

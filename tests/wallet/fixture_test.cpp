@@ -2,9 +2,11 @@
 #include <fstream>
 #include <sstream>
 
+#include <coffer/wallet/store.h>
+#include "base/result.h"
 #include "sql/test_damage.h"
 #include "sql/test_engines.h"
-#include "wallet/store.h"
+#include "wallet/schema.h"
 
 namespace coffer::wallet::test {
 namespace {

@@ -1,5 +1,6 @@
 // Bad input: the right code, one line, and nothing has changed.
 #include "wallet/descriptor/descriptor_test_util.h"
+#include "wallet/import/core_export.h"
 #include "wallet/support/wallet_test.h"
 
 namespace coffer::wallet::test {

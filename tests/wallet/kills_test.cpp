@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "base/random.h"
+#include "base/result.h"
 #include "sql/test_engines.h"
 #include "wallet/descriptor/descriptor_test_util.h"
 #include "wallet/import/history_import.h"

@@ -2,6 +2,8 @@
 #include <future>
 #include <thread>
 
+#include "base/result.h"
+#include "sql/connection.h"
 #include "wallet/support/wallet_test.h"
 
 namespace coffer::wallet::test {

@@ -1,5 +1,7 @@
 // Many wallets in one database: a block is matched against all of them in one pass, and costs what
 // the wallets cost that it concerns, not what the others would.
+#include "base/result.h"
+#include "sql/connection.h"
 #include "wallet/support/wallet_test.h"
 
 namespace coffer::wallet::test {

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "base/result.h"
 #include "base/test_data.h"
 #include "wallet/support/random_workload.h"
 

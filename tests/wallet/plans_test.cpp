@@ -1,4 +1,6 @@
 // The plans of the wallet's statements (W9).
+#include "base/result.h"
+#include "sql/connection.h"
 #include "wallet/support/cost_test_base.h"
 
 namespace coffer::wallet::test {

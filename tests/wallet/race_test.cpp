@@ -12,6 +12,7 @@
 
 #include "base/random.h"
 #include "base/stopwatch.h"
+#include "sql/connection.h"
 #include "wallet/support/engines.h"
 #include "wallet/support/tx_builder.h"
 

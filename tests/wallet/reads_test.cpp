@@ -2,6 +2,7 @@
 // every order, confirmations and times.
 #include <map>
 
+#include "base/result.h"
 #include "wallet/support/bulk.h"
 #include "wallet/support/wallet_test.h"
 

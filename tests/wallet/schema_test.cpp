@@ -1,5 +1,8 @@
 // What the tables allow a person with a prompt to do (W4, W5, W10, W11), and what every foreign key
 // needs (W9).
+#include "wallet/schema.h"
+#include "base/result.h"
+#include "sql/connection.h"
 #include "wallet/support/wallet_test.h"
 
 namespace coffer::wallet::test {

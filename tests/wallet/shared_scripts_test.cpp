@@ -2,6 +2,7 @@
 // move on when it is used.
 #include <set>
 
+#include "base/result.h"
 #include "wallet/support/addresses_test_base.h"
 
 namespace coffer::wallet::test {

@@ -1,4 +1,5 @@
 // What is read in several statements is of one moment, whatever others commit in between.
+#include "base/result.h"
 #include "wallet/support/wallet_test.h"
 
 namespace coffer::wallet::test {

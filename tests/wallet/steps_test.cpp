@@ -1,6 +1,8 @@
 // What takes long is done in steps, each a commit of its own: one that stops between two is valid,
 // and the same again does the rest.
+#include "base/result.h"
 #include "wallet/descriptor/descriptor_test_util.h"
+#include "wallet/import/core_export.h"
 #include "wallet/support/wallet_test.h"
 
 namespace coffer::wallet::test {

@@ -2,6 +2,8 @@
 // on one node, because its number is in every key. The catalog is asked, not the migrations.
 #include <set>
 
+#include "base/result.h"
+#include "sql/connection.h"
 #include "wallet/distribution.h"
 #include "wallet/support/wallet_test.h"
 

@@ -1,4 +1,5 @@
 // verify() finds damage: every rule is broken once, by somebody for whom no constraint holds.
+#include "base/result.h"
 #include "sql/test_damage.h"
 #include "wallet/descriptor/descriptor_test_util.h"
 #include "wallet/support/wallet_test.h"

@@ -1,18 +1,21 @@
 // coffer bench utxo: from block files to an indexed store, against the raw store in the same run.
 #include <cstdio>
 
+#include <coffer/chain/decode.h>
+#include <coffer/follow/follower.h>
+#include <coffer/utxo/store.h>
+
 #include "base/file.h"
 #include "base/random.h"
+#include "base/result.h"
 #include "base/stopwatch.h"
 #include "base/temp_dir.h"
 #include "cli/table.h"
 #include "feed/block_file.h"
 #include "feed/file_source.h"
-#include "follow/follower.h"
 #include "node/simulate.h"
 #include "utxo/commands/bench.h"
 #include "utxo/commands/commands.h"
-#include "utxo/store.h"
 
 namespace coffer::utxo {
 namespace {

@@ -2,13 +2,14 @@
 #include <atomic>
 #include <thread>
 
+#include <coffer/chain/address.h>
+#include <coffer/utxo/store.h>
 #include "api/service.h"
+#include "base/result.h"
 #include "base/stopwatch.h"
-#include "chain/address.h"
 #include "http/client.h"
 #include "utxo/commands/bench.h"
 #include "utxo/routes/utxos.h"
-#include "utxo/store.h"
 
 namespace coffer::utxo {
 namespace {

@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "api/input.h"
+#include "base/result.h"
 #include "cli/output.h"
 #include "json/writer.h"
 #include "utxo/commands/commands.h"

@@ -1,6 +1,7 @@
 // Proofs on the command line: made from the store, checked with nothing but a root.
 #include "api/input.h"
 #include "base/file.h"
+#include "base/result.h"
 #include "cli/output.h"
 #include "json/writer.h"
 #include "utxo/commands/commands.h"

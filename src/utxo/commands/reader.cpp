@@ -1,6 +1,7 @@
 #include "utxo/commands/reader.h"
 
 #include "base/file.h"
+#include "base/result.h"
 #include "node/database.h"
 #include "node/stored_chain.h"
 #include "utxo/settings.h"

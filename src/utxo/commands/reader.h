@@ -1,9 +1,9 @@
 // The UTXO state of a data directory for somebody who only looks, also beside a running daemon.
 #pragma once
 
-#include "chainstate/chain_state.h"
+#include <coffer/chainstate/chain_state.h>
+#include <coffer/utxo/store.h>
 #include "config/config.h"
-#include "utxo/store.h"
 
 namespace coffer::utxo {
 

@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "base/file.h"
+#include "base/result.h"
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "json/writer.h"

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/result.h"
 #include "cli/table.h"
 
 namespace coffer::utxo {

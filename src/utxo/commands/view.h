@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include <coffer/utxo/store.h>
 #include "utxo/json/output.h"
-#include "utxo/store.h"
 
 namespace coffer::utxo {
 

@@ -1,6 +1,7 @@
 #include "utxo/json/input.h"
 
 #include "api/input.h"
+#include "base/result.h"
 #include "crypto/bech32.h"
 
 namespace coffer::utxo {

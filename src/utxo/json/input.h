@@ -2,9 +2,9 @@
 // Each error says what is wrong with which value, in one line.
 #pragma once
 
-#include "chain/network.h"
+#include <coffer/chain/network.h>
+#include <coffer/utxo/state.h>
 #include "http/message.h"
-#include "utxo/state.h"
 
 namespace coffer::utxo {
 

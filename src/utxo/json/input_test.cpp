@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "chain/address.h"
+#include <coffer/chain/address.h>
 #include "crypto/bech32.h"
 
 namespace coffer::utxo {

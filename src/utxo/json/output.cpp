@@ -1,6 +1,6 @@
 #include "utxo/json/output.h"
 
-#include "chain/address.h"
+#include <coffer/chain/address.h>
 #include "json/writer.h"
 
 namespace coffer::utxo {

@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
+#include <coffer/chain/network.h>
+#include <coffer/utxo/state.h>
 #include "api/routes.h"
-#include "chain/network.h"
-#include "utxo/state.h"
 
 namespace coffer::json {
 class Writer;

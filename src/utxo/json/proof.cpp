@@ -1,5 +1,6 @@
 #include "utxo/json/proof.h"
 
+#include "base/result.h"
 #include "crypto/blake2b.h"
 #include "json/reader.h"
 #include "json/writer.h"

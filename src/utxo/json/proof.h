@@ -5,10 +5,10 @@
 
 #include <string>
 
+#include <coffer/chain/network.h>
+#include <coffer/mmr/check.h>
+#include <coffer/utxo/record.h>
 #include "api/routes.h"
-#include "chain/network.h"
-#include "mmr/check.h"
-#include "utxo/record.h"
 
 namespace coffer::utxo {
 

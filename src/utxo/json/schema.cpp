@@ -1,5 +1,6 @@
 // The JSON Schemas of what utxo_json.cpp writes. utxo_routes_test.cpp compares the two.
 #include "json/schema.h"
+#include "base/result.h"
 #include "utxo/json/output.h"
 
 namespace coffer::utxo {

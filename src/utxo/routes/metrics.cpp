@@ -1,6 +1,6 @@
 #include "utxo/routes/metrics.h"
 
-#include "base/log.h"
+#include <coffer/base/log.h>
 
 namespace coffer::utxo {
 namespace {

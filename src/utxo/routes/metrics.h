@@ -5,9 +5,9 @@
 #include <mutex>
 #include <optional>
 
+#include <coffer/utxo/store.h>
 #include "api/metrics.h"
 #include "api/periodic_task.h"
-#include "utxo/store.h"
 
 namespace coffer::utxo {
 

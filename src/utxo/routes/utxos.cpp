@@ -1,6 +1,7 @@
 #include "utxo/routes/utxos.h"
 
 #include "api/input.h"
+#include "base/result.h"
 #include "utxo/json/input.h"
 #include "utxo/json/output.h"
 #include "utxo/json/proof.h"

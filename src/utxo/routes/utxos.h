@@ -2,9 +2,9 @@
 // deltas, roots and proofs. Nothing here changes state, and each request is bounded (E11).
 #pragma once
 
+#include <coffer/chain/network.h>
+#include <coffer/utxo/state.h>
 #include "api/routes.h"
-#include "chain/network.h"
-#include "utxo/state.h"
 
 namespace coffer::utxo {
 

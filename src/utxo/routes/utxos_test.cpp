@@ -7,11 +7,12 @@
 #include <fstream>
 #include <set>
 
+#include <coffer/chain/decode.h>
+#include <coffer/utxo/store.h>
 #include "api/test_schema.h"
 #include "api/test_util.h"
+#include "base/result.h"
 #include "base/test_data.h"
-#include "chain/decode.h"
-#include "utxo/store.h"
 
 namespace coffer::utxo {
 namespace {

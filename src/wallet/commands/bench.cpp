@@ -2,16 +2,18 @@
 // that could answer it at best.
 #include <algorithm>
 
-#include "base/log.h"
+#include <coffer/base/log.h>
+#include <coffer/wallet/consumer.h>
 #include "base/random.h"
+#include "base/result.h"
 #include "base/stopwatch.h"
 #include "base/temp_dir.h"
 #include "cli/output.h"
 #include "node/bench_report.h"
+#include "sql/connection.h"
 #include "wallet/commands/bench_data.h"
 #include "wallet/commands/commands.h"
 #include "wallet/lifecycle/tx_view.h"
-#include "wallet/sync/consumer.h"
 
 namespace coffer::wallet {
 namespace {

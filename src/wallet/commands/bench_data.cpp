@@ -1,7 +1,9 @@
 #include "wallet/commands/bench_data.h"
 
+#include "base/result.h"
 #include "bus/position_codec.h"
 #include "crypto/sha256.h"
+#include "sql/connection.h"
 
 namespace coffer::wallet {
 namespace {

@@ -1,7 +1,7 @@
 // The data of `coffer bench wallet`: wallets of a given size, put into the tables directly.
 #pragma once
 
-#include "wallet/store.h"
+#include <coffer/wallet/store.h>
 
 namespace coffer::wallet {
 

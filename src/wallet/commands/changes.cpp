@@ -1,6 +1,7 @@
 // The commands that change what a wallet knows of its transactions and coins.
 #include "api/input.h"
 #include "base/file.h"
+#include "base/result.h"
 #include "cli/output.h"
 #include "cli/table.h"
 #include "wallet/commands/commands.h"

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "base/temp_dir.h"
+#include "sql/connection.h"
 #include "wallet/commands/commands.h"
 #include "wallet/test_tx.h"
 

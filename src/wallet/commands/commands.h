@@ -2,9 +2,9 @@
 // All work beside a daemon. What is typed is checked before anything is changed.
 #pragma once
 
+#include <coffer/wallet/store.h>
 #include "http/message.h"
 #include "node/command.h"
-#include "wallet/store.h"
 
 namespace coffer::wallet {
 

@@ -1,6 +1,7 @@
 // The commands that bring old history into a wallet: a rescan of blocks, and a file of another
 // program.
 #include "base/file.h"
+#include "base/result.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/table.h"

@@ -1,6 +1,7 @@
 // The commands that make wallets, and say what belongs to them.
+#include <coffer/chain/address.h>
 #include "base/file.h"
-#include "chain/address.h"
+#include "base/result.h"
 #include "cli/output.h"
 #include "cli/table.h"
 #include "wallet/commands/commands.h"

@@ -1,6 +1,7 @@
 #include "wallet/commands/open_wallet.h"
 
 #include "base/file.h"
+#include "base/result.h"
 #include "node/sql_store.h"
 #include "node/stored_chain.h"
 #include "wallet/module.h"

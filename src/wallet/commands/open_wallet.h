@@ -1,8 +1,8 @@
 // The wallets for a command: the SQL database is opened directly, beside whoever else uses it.
 #pragma once
 
+#include <coffer/wallet/store.h>
 #include "config/config.h"
-#include "wallet/store.h"
 
 namespace coffer::wallet {
 

@@ -1,5 +1,6 @@
 // The commands that look into wallets.
 #include "api/input.h"
+#include "base/result.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/table.h"

@@ -2,7 +2,8 @@
 
 #include <ctime>
 
-#include "chain/address.h"
+#include <coffer/chain/address.h>
+#include "base/result.h"
 #include "cli/table.h"
 #include "wallet/json/output.h"
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "wallet/store.h"
+#include <coffer/wallet/store.h>
 
 namespace coffer::wallet {
 

@@ -1,5 +1,6 @@
 #include "wallet/descriptor/descriptor.h"
 
+#include "base/result.h"
 #include "wallet/descriptor/descriptor_names.h"
 #include "wallet/descriptor/descriptor_text.h"
 #include "wallet/descriptor/scripts.h"

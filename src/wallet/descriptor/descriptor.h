@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "chain/network.h"
+#include <coffer/chain/network.h>
 #include "wallet/descriptor/key_expression.h"
 
 namespace coffer::wallet {

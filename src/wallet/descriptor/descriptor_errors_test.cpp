@@ -1,6 +1,7 @@
 // What the parser refuses, with which words and at which position.
 #include <gtest/gtest.h>
 
+#include "base/result.h"
 #include "wallet/descriptor/descriptor.h"
 #include "wallet/descriptor/descriptor_test_util.h"
 #include "wallet/descriptor/descriptor_text.h"

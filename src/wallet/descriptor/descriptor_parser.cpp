@@ -1,5 +1,6 @@
 // Text to Descriptor. At most two wrappers can stand around a function, so nothing here recurses.
-#include "chain/address.h"
+#include <coffer/chain/address.h>
+#include "base/result.h"
 #include "wallet/descriptor/descriptor.h"
 #include "wallet/descriptor/descriptor_names.h"
 #include "wallet/descriptor/descriptor_text.h"

@@ -2,8 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <coffer/chain/address.h>
 #include "base/random.h"
-#include "chain/address.h"
+#include "base/result.h"
 #include "wallet/descriptor/descriptor_test_util.h"
 #include "wallet/descriptor/descriptor_text.h"
 

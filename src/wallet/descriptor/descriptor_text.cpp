@@ -1,4 +1,5 @@
 #include "wallet/descriptor/descriptor_text.h"
+#include "base/result.h"
 
 #include <charconv>
 

@@ -6,9 +6,9 @@
 #include <boost/json.hpp>
 #include <map>
 
+#include <coffer/chain/address.h>
 #include "base/file.h"
 #include "base/test_data.h"
-#include "chain/address.h"
 #include "chain/script.h"
 #include "wallet/descriptor/descriptor.h"
 #include "wallet/descriptor/descriptor_test_util.h"

@@ -1,4 +1,5 @@
 #include "wallet/descriptor/key_expression.h"
+#include "base/result.h"
 
 namespace coffer::wallet {
 namespace {

@@ -1,6 +1,7 @@
 #include "wallet/descriptor/scripts.h"
 
 #include "base/check.h"
+#include "base/result.h"
 #include "chain/script.h"
 #include "crypto/hash160.h"
 #include "crypto/sha256.h"

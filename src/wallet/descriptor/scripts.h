@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "base/bytes.h"
+#include <coffer/base/bytes.h>
 #include "base/result.h"
 #include "crypto/secp.h"
 

@@ -1,8 +1,11 @@
 #include "wallet/import/addresses_impl.h"
 
 #include "base/check.h"
+#include "base/result.h"
 #include "chain/script.h"
 #include "crypto/sha256.h"
+#include "sql/connection.h"
+#include "wallet/descriptor/descriptor.h"
 #include "wallet/lifecycle/tx_lifecycle_impl.h"
 
 namespace coffer::wallet {

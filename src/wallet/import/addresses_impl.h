@@ -3,8 +3,8 @@
 // watched.
 #pragma once
 
+#include <coffer/wallet/store.h>
 #include "sql/connection.h"
-#include "wallet/store.h"
 
 namespace coffer::wallet {
 

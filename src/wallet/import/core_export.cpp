@@ -1,6 +1,8 @@
 #include "wallet/import/core_export.h"
 
+#include "base/result.h"
 #include "json/reader.h"
+#include "wallet/descriptor/descriptor.h"
 
 namespace coffer::wallet {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/result.h"
 #include "wallet/descriptor/descriptor_test_util.h"
 #include "wallet/descriptor/descriptor_text.h"
 

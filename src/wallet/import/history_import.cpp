@@ -2,7 +2,9 @@
 
 #include <fstream>
 
+#include "base/result.h"
 #include "crypto/sha256.h"
+#include "sql/connection.h"
 #include "wallet/import/history_line.h"
 #include "wallet/import/history_scratch.h"
 #include "wallet/lifecycle/tx_lifecycle_impl.h"

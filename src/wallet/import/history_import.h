@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "wallet/store.h"
+#include <coffer/wallet/store.h>
 
 namespace coffer::wallet {
 

@@ -4,8 +4,9 @@
 
 #include <fstream>
 
+#include <coffer/chain/address.h>
 #include "base/temp_dir.h"
-#include "chain/address.h"
+#include "sql/connection.h"
 #include "wallet/descriptor/descriptor_test_util.h"
 #include "wallet/test_tx.h"
 

@@ -1,6 +1,7 @@
 #include "wallet/import/history_line.h"
 
-#include "chain/address.h"
+#include <coffer/chain/address.h>
+#include "base/result.h"
 #include "json/reader.h"
 
 namespace coffer::wallet {

@@ -1,8 +1,8 @@
 // One line of a history file.
 #pragma once
 
+#include <coffer/wallet/store.h>
 #include "wallet/query/labels.h"
-#include "wallet/store.h"
 
 namespace coffer::wallet {
 

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 
 #include "base/file.h"
+#include "base/result.h"
+#include "sql/connection.h"
 #include "wallet/store_impl.h"
 
 namespace coffer::wallet {

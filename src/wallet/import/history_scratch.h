@@ -3,7 +3,8 @@
 
 #include <filesystem>
 
-#include "wallet/store.h"
+#include <coffer/wallet/store.h>
+#include "sql/connection.h"
 
 namespace coffer::wallet {
 

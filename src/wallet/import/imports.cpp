@@ -6,9 +6,12 @@
 #include <set>
 
 #include "base/check.h"
+#include "base/result.h"
 #include "chain/script.h"
+#include "sql/connection.h"
 #include "wallet/descriptor/scripts.h"
 #include "wallet/import/addresses_impl.h"
+#include "wallet/import/core_export.h"
 #include "wallet/lifecycle/tx_lifecycle_impl.h"
 #include "wallet/store_impl.h"
 

@@ -1,7 +1,8 @@
 #include "wallet/json/body.h"
 
+#include <coffer/chain/address.h>
 #include "api/input.h"
-#include "chain/address.h"
+#include "base/result.h"
 #include "json/reader.h"
 #include "wallet/json/input.h"
 

@@ -2,7 +2,7 @@
 // out of its range is an error that names it, before anything is done.
 #pragma once
 
-#include "wallet/store.h"
+#include <coffer/wallet/store.h>
 
 namespace coffer::wallet {
 

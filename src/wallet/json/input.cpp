@@ -2,8 +2,9 @@
 
 #include <charconv>
 
+#include <coffer/chain/address.h>
 #include "api/input.h"
-#include "chain/address.h"
+#include "base/result.h"
 #include "chain/bitcoin_limits.h"
 #include "wallet/descriptor/scripts.h"
 #include "wallet/json/output.h"

@@ -3,10 +3,10 @@
 // in one line.
 #pragma once
 
+#include <coffer/wallet/store.h>
 #include "chain/bitcoin_limits.h"
 #include "http/message.h"
 #include "wallet/query/labels.h"
-#include "wallet/store.h"
 
 namespace coffer::wallet {
 

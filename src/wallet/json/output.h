@@ -6,8 +6,8 @@
 
 #include <string>
 
+#include <coffer/wallet/store.h>
 #include "api/routes.h"
-#include "wallet/store.h"
 
 namespace coffer::json {
 class Writer;

@@ -1,6 +1,7 @@
 // The JSON Schemas of what wallet_json.cpp writes and wallet_body.cpp reads. wallet_routes_test.cpp
 // compares the former.
 #include "json/schema.h"
+#include "base/result.h"
 #include "wallet/json/output.h"
 
 namespace coffer::wallet {

@@ -1,7 +1,9 @@
 // Leases on coins (000 §3.4, W8). The time is the database's own.
 // A coin's row is locked before its lease is written, and a spender writes the coin before it looks
 // at leases: whoever comes second sees the first.
+#include "base/result.h"
 #include "base/stopwatch.h"
+#include "sql/connection.h"
 #include "wallet/lifecycle/tx_lifecycle_impl.h"
 #include "wallet/store_impl.h"
 

@@ -9,6 +9,8 @@
 // confirmed transactions below the window, oldest first, until the limit is reached.
 #include <unordered_set>
 
+#include "base/result.h"
+#include "sql/connection.h"
 #include "wallet/lifecycle/tx_lifecycle_impl.h"
 #include "wallet/store_impl.h"
 

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/check.h"
+#include "base/result.h"
 #include "wallet/lifecycle/tx_lifecycle_impl.h"
 #include "wallet/store_impl.h"
 

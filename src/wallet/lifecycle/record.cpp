@@ -1,5 +1,7 @@
 // Recording, publishing and cancelling one transaction of one wallet.
+#include "base/result.h"
 #include "chain/bitcoin_limits.h"
+#include "sql/connection.h"
 #include "wallet/lifecycle/tx_lifecycle_impl.h"
 #include "wallet/store_impl.h"
 

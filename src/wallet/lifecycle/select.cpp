@@ -4,7 +4,9 @@
 // name, and the follower, do not wait for it: each coin is locked and looked at again before it is
 // taken, and one that was lost meanwhile is replaced by another. Cost: the coins that are looked at
 // in the order asked for, and three statements for each that is taken.
+#include "base/result.h"
 #include "chain/bitcoin_limits.h"
+#include "sql/connection.h"
 #include "wallet/lifecycle/tx_lifecycle_impl.h"
 #include "wallet/store_impl.h"
 

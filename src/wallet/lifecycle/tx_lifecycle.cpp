@@ -1,6 +1,7 @@
 // Changes of status (001 §3): what becomes of a transaction, and of those that conflict with it.
 #include <unordered_set>
 
+#include "base/result.h"
 #include "wallet/lifecycle/tx_lifecycle_impl.h"
 #include "wallet/store_impl.h"
 

@@ -11,9 +11,9 @@
 // tables: it knows nothing of their sizes and would walk through all inputs of a wallet (W9).
 #pragma once
 
+#include <coffer/wallet/store.h>
 #include "sql/connection.h"
 #include "wallet/lifecycle/tx_view.h"
-#include "wallet/store.h"
 
 namespace coffer::wallet {
 

@@ -1,4 +1,6 @@
 #include "base/check.h"
+#include "base/result.h"
+#include "sql/connection.h"
 #include "wallet/lifecycle/tx_lifecycle_impl.h"
 #include "wallet/store_impl.h"
 

@@ -1,7 +1,8 @@
 #include "wallet/lifecycle/tx_view.h"
 #include "chain/bitcoin_limits.h"
 
-#include "chain/decode.h"
+#include <coffer/chain/decode.h>
+#include "base/result.h"
 
 namespace coffer::wallet {
 namespace {

@@ -1,8 +1,8 @@
 // A decoded transaction, as the wallet looks at it, and what must hold before it is recorded.
 #pragma once
 
+#include <coffer/chain/network.h>
 #include "chain/bitcoin_limits.h"
-#include "chain/network.h"
 
 namespace coffer::wallet {
 

@@ -1,5 +1,8 @@
 // Every invariant, recomputed from the tables by statements that return what is wrong.
+#include "base/result.h"
 #include "bus/position_codec.h"
+#include "sql/connection.h"
+#include "wallet/descriptor/descriptor.h"
 #include "wallet/import/addresses_impl.h"
 #include "wallet/lifecycle/tx_view.h"
 #include "wallet/store_impl.h"

@@ -1,6 +1,9 @@
 // Giving out addresses, and lists of what a wallet watches.
-#include "chain/address.h"
+#include <coffer/chain/address.h>
+#include "base/result.h"
 #include "chain/script.h"
+#include "sql/connection.h"
+#include "wallet/descriptor/descriptor.h"
 #include "wallet/import/addresses_impl.h"
 #include "wallet/lifecycle/tx_lifecycle_impl.h"
 #include "wallet/query/labels.h"

@@ -3,6 +3,8 @@
 // leases.
 #include <map>
 
+#include "base/result.h"
+#include "sql/connection.h"
 #include "wallet/import/addresses_impl.h"
 #include "wallet/store_impl.h"
 

@@ -2,7 +2,7 @@
 // the same rule in SQL; tests/wallet/coin_states_test.cpp compares the two on random wallets.
 #pragma once
 
-#include "wallet/types.h"
+#include <coffer/wallet/types.h>
 
 namespace coffer::wallet {
 

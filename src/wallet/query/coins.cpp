@@ -3,6 +3,8 @@
 #include <array>
 #include <map>
 
+#include "base/result.h"
+#include "sql/connection.h"
 #include "wallet/import/addresses_impl.h"
 #include "wallet/query/coin_state.h"
 #include "wallet/query/labels.h"

@@ -1,6 +1,8 @@
 // What happened: pages of transactions, newest first, and one of them put together again. Those
 // that wait for a block come first, the latest met first, then the blocks downwards; an invalid one
 // stands above the block that was the tip when the wallet met it, so it sinks as blocks come.
+#include "base/result.h"
+#include "sql/connection.h"
 #include "wallet/lifecycle/tx_view.h"
 #include "wallet/query/labels.h"
 #include "wallet/store_impl.h"

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 
-#include "chain/address.h"
+#include <coffer/chain/address.h>
+#include "base/result.h"
+#include "sql/connection.h"
 #include "wallet/store_impl.h"
 
 namespace coffer::wallet {

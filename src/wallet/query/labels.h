@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "chain/network.h"
+#include <coffer/chain/network.h>
+#include <coffer/wallet/types.h>
 #include "sql/connection.h"
-#include "wallet/types.h"
 
 namespace coffer::wallet {
 

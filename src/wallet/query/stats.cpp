@@ -1,4 +1,6 @@
 // How much there is of everything. Counting walks through whole tables: for those who have time.
+#include "base/result.h"
+#include "sql/connection.h"
 #include "wallet/distribution.h"
 #include "wallet/store_impl.h"
 

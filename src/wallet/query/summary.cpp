@@ -1,7 +1,10 @@
 #include "wallet/query/summary.h"
 
+#include <coffer/wallet/store.h>
+#include "base/result.h"
 #include "bus/position_codec.h"
-#include "wallet/store.h"
+#include "sql/connection.h"
+#include "wallet/schema.h"
 
 namespace coffer::wallet {
 

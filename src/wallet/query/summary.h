@@ -1,9 +1,9 @@
 // What a status page shows of a database of wallets, read without creating or migrating anything.
 #pragma once
 
-#include "bus/event.h"
-#include "chain/network.h"
-#include "sql/database.h"
+#include <coffer/bus/event.h>
+#include <coffer/chain/network.h>
+#include "sql/connection.h"
 
 namespace coffer::wallet {
 

@@ -1,4 +1,6 @@
 // The routes that change one wallet. Input is read whole before the store is asked.
+#include "base/result.h"
+#include "wallet/import/core_export.h"
 #include "wallet/json/body.h"
 #include "wallet/json/input.h"
 #include "wallet/json/output.h"

@@ -1,6 +1,6 @@
 #include "wallet/routes/metrics.h"
 
-#include "base/log.h"
+#include <coffer/base/log.h>
 
 namespace coffer::wallet {
 namespace {

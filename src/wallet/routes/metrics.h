@@ -7,9 +7,9 @@
 #include <mutex>
 #include <optional>
 
+#include <coffer/wallet/store.h>
 #include "api/metrics.h"
 #include "api/periodic_task.h"
-#include "wallet/store.h"
 
 namespace coffer::wallet {
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/result.h"
 #include "base/temp_dir.h"
 #include "sql/test_postgres.h"
 #include "wallet/test_tx.h"

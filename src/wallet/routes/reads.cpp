@@ -1,5 +1,6 @@
 // The routes that look into one wallet.
 #include "api/input.h"
+#include "base/result.h"
 #include "wallet/json/input.h"
 #include "wallet/json/output.h"
 #include "wallet/routes/wallets.h"

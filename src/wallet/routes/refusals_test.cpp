@@ -1,4 +1,6 @@
 // What is wrong with a request is said in one line that names it, and nothing has changed.
+#include "base/result.h"
+#include "sql/connection.h"
 #include "wallet/json/input.h"
 #include "wallet/routes/wallets_test_util.h"
 

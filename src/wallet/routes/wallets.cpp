@@ -1,5 +1,6 @@
 #include "wallet/routes/wallets.h"
 
+#include "base/result.h"
 #include "wallet/json/body.h"
 #include "wallet/json/input.h"
 #include "wallet/json/output.h"

@@ -2,9 +2,9 @@
 // something are audited. Each request is bounded (E11) and, if it is refused, has changed nothing.
 #pragma once
 
+#include <coffer/chain/network.h>
+#include <coffer/wallet/store.h>
 #include "api/routes.h"
-#include "chain/network.h"
-#include "wallet/store.h"
 
 namespace coffer::wallet {
 

@@ -2,6 +2,7 @@
 #include "wallet/routes/wallets.h"
 
 #include "api/auth.h"
+#include "base/result.h"
 #include "wallet/routes/wallets_test_util.h"
 
 namespace coffer::wallet {

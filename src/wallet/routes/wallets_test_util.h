@@ -3,6 +3,7 @@
 
 #include "api/test_schema.h"
 #include "api/test_util.h"
+#include "base/result.h"
 #include "wallet/descriptor/descriptor_test_util.h"
 #include "wallet/json/output.h"
 #include "wallet/routes/wallets.h"

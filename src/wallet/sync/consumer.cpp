@@ -1,8 +1,11 @@
-#include "wallet/sync/consumer.h"
+#include <coffer/wallet/consumer.h>
 
-#include "base/log.h"
+#include <coffer/base/log.h>
+#include "base/result.h"
 #include "bus/position_codec.h"
+#include "sql/connection.h"
 #include "wallet/store_impl.h"
+#include "wallet/sync/consumer_impl.h"
 
 namespace coffer::wallet {
 namespace {
@@ -36,8 +39,12 @@ Result<> forget_mempool(sql::Transaction& sql) {
 
 Consumer::Consumer(Store& store, ConsumerOptions options, bus::Position position)
     : store_(store),
-      commit_policy_({.blocks = options.held_blocks, .bytes = options.held_bytes}),
+      commit_policy_(std::make_unique<bus::CommitPolicy>(
+          bus::CommitBudget{.blocks = options.held_blocks, .bytes = options.held_bytes})),
+      watch_(std::make_unique<WatchSet>()),
       position_(position) {}
+
+Consumer::~Consumer() = default;
 
 Result<std::unique_ptr<Consumer>> Consumer::open(Store& store, ConsumerOptions options) {
   auto position =
@@ -59,7 +66,7 @@ Result<> Consumer::move(sql::Transaction& sql, const bus::Position& to) {
   Bytes encoded = bus::encode_position(to);
   (void)TRY(sql.execute("UPDATE sync_state SET position = $1, tip_height = $2",
                         {encoded, tip_height(to)}));
-  watch_.move(std::move(encoded));
+  watch_->move(std::move(encoded));
   return {};
 }
 
@@ -86,11 +93,11 @@ Result<> Consumer::skip_to(const bus::Position& position) {
 
 Result<> Consumer::on_block(const bus::BlockApplied& block) {
   bus::HeldBlocks held{held_.size(), held_bytes_, !held_.empty() && held_.back().below_window};
-  if (commit_policy_.must_commit_before(held, block)) TRY(flush());
+  if (commit_policy_->must_commit_before(held, block)) TRY(flush());
   held_.push_back(block);
   held_bytes_ += block.block->raw.size();
   held = {held_.size(), held_bytes_, block.below_window};
-  if (commit_policy_.must_commit_after(held, block))
+  if (commit_policy_->must_commit_after(held, block))
     if (Result<> done = commit(); !done) {
       // The bus delivers this block again; those before it are still held.
       held_bytes_ -= held_.back().block->raw.size();
@@ -149,7 +156,7 @@ Result<> Consumer::commit() {
       },
       kWrite);
   if (!done) return done;
-  watch_.keep();
+  watch_->keep();
   store_.counters_->invalidations += invalidated;
   held_.clear();
   held_bytes_ = 0;
@@ -158,7 +165,7 @@ Result<> Consumer::commit() {
 
 Result<> Consumer::commit_blocks(sql::Transaction& sql, std::uint64_t& invalidated) {
   TRY(lock_writers_exclusive(sql));
-  watch_.start();
+  watch_->start();
   const bus::Position stored = TRY(stored_position(sql));
   // Whoever shares the database may have been faster (E3).
   std::span<const bus::BlockApplied> fresh = held_;
@@ -167,7 +174,7 @@ Result<> Consumer::commit_blocks(sql::Transaction& sql, std::uint64_t& invalidat
     fresh = fresh.subspan(1);
   if (fresh.empty()) return {};
   if (!extends(stored, fresh.front())) return elsewhere(stored);
-  TRY(watch_.refresh(sql));
+  TRY(watch_->refresh(sql));
   // Blocks that persons named before there was a chain to ask: it says itself what is in it (E1).
   if (stored.at_origin) invalidated += TRY(disconnect(sql, 0));
   for (const bus::BlockApplied& held : fresh) {
@@ -191,18 +198,18 @@ Result<> Consumer::on_rollback(const bus::RolledBack& rollback) {
   auto undone = store_.database().run_transaction(
       [&](sql::Transaction& sql) -> Result<> {
         TRY(lock_writers_exclusive(sql));
-        watch_.start();
+        watch_->start();
         const bus::Position stored = TRY(stored_position(sql));
         if (stored == rollback.to) return {};  // whoever shares the database was faster (E3)
         if (stored != position() || stored.block_count() < rollback.to.block_count())
           return elsewhere(stored);
-        TRY(watch_.refresh(sql));
+        TRY(watch_->refresh(sql));
         invalidated = TRY(disconnect(sql, tip_height(rollback.to) + 1));
         return move(sql, rollback.to);
       },
       kWrite);
   if (!undone) return undone;
-  watch_.keep();
+  watch_->keep();
   store_.counters_->invalidations += invalidated;
   std::lock_guard lock(mutex_);
   position_ = rollback.to;
@@ -216,16 +223,16 @@ Result<> Consumer::on_tx_seen(const bus::TxSeen& seen) {
   bool stale = false;
   {
     auto connection = TRY(store_.database().acquire());
-    stale = TRY(watch_.is_stale(connection));
+    stale = TRY(watch_->is_stale(connection));
   }
-  if (!stale && !watch_.may_touch(view)) return {};
+  if (!stale && !watch_->may_touch(view)) return {};
   std::vector<Hit> hits;
   std::uint64_t invalidated = 0;
   auto done = store_.database().run_transaction(
       [&](sql::Transaction& sql) -> Result<> {
         TRY(lock_writers_exclusive(sql));
-        watch_.start();
-        TRY(watch_.refresh(sql));
+        watch_->start();
+        TRY(watch_->refresh(sql));
         for (bool extended = true; extended;) {
           extended = false;
           hits = TRY(owners(sql, view, extended));
@@ -236,7 +243,7 @@ Result<> Consumer::on_tx_seen(const bus::TxSeen& seen) {
       },
       kWrite);
   if (!done) return done;
-  watch_.keep();
+  watch_->keep();
   store_.counters_->invalidations += invalidated;
   watch(view, hits);
   return {};

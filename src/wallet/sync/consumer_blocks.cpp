@@ -1,9 +1,11 @@
 // Blocks into wallets and out of them again.
 #include <map>
 
+#include "base/result.h"
+#include "sql/connection.h"
 #include "wallet/import/addresses_impl.h"
 #include "wallet/store_impl.h"
-#include "wallet/sync/consumer.h"
+#include "wallet/sync/consumer_impl.h"
 
 namespace coffer::wallet {
 
@@ -13,7 +15,7 @@ Result<std::vector<Consumer::Hit>> Consumer::owners(sql::Transaction& sql, const
   std::uint32_t at = 0;
   for (const chain::Output& output : view.outputs()) {
     const std::uint32_t index = at++;
-    if (!watch_.may_own(output.address)) continue;
+    if (!watch_->may_own(output.address)) continue;
     struct Used {
       WalletId wallet;
       std::uint64_t descriptor = 0;
@@ -45,7 +47,7 @@ Result<std::vector<Consumer::Hit>> Consumer::owners(sql::Transaction& sql, const
   }
   for (const chain::Input& input : view.inputs()) {
     const chain::Outpoint outpoint = input.outpoint();
-    if (!watch_.may_name(outpoint)) continue;
+    if (!watch_->may_name(outpoint)) continue;
     sql::Rows rows = TRY(sql.query(
         "SELECT u.wallet_id FROM transactions p JOIN utxos u ON u.wallet_id = p.wallet_id"
         " AND u.tx_id = p.id WHERE p.tx_hash = $1 AND u.output_index = $2"
@@ -53,7 +55,7 @@ Result<std::vector<Consumer::Hit>> Consumer::owners(sql::Transaction& sql, const
         {outpoint.tx, outpoint.index}));
     while (TRY(rows.next())) (void)found[TRY(rows.get<WalletId>(0))];
   }
-  if (extended) TRY(watch_.refresh(sql));
+  if (extended) TRY(watch_->refresh(sql));
   std::vector<Hit> hits;
   hits.reserve(found.size());
   for (auto& [wallet, owned] : found) hits.push_back({wallet, std::move(owned)});
@@ -63,8 +65,8 @@ Result<std::vector<Consumer::Hit>> Consumer::owners(sql::Transaction& sql, const
 void Consumer::watch(const TxView& view, const std::vector<Hit>& hits) {
   if (hits.empty()) return;
   for (const Hit& hit : hits)
-    for (const OwnedOutput& owned : hit.owned) watch_.add_outpoint({view.tx.id, owned.index});
-  for (const chain::Input& input : view.inputs()) watch_.add_outpoint(input.outpoint());
+    for (const OwnedOutput& owned : hit.owned) watch_->add_outpoint({view.tx.id, owned.index});
+  for (const chain::Input& input : view.inputs()) watch_->add_outpoint(input.outpoint());
 }
 
 Result<> Consumer::add_block_row(sql::Transaction& sql, const chain::Block& block,
@@ -97,7 +99,7 @@ Result<std::uint64_t> Consumer::apply(sql::Transaction& sql, const chain::Block&
     for (const chain::Tx& tx : block.txs) {
       const std::uint32_t place = index++;
       const TxView view{block, tx};
-      if (!watch_.may_touch(view)) continue;
+      if (!watch_->may_touch(view)) continue;
       const std::vector<Hit> hits = TRY(owners(sql, view, again));
       for (const Hit& hit : hits) {
         if (only && hit.wallet != *only) continue;
@@ -139,7 +141,7 @@ Result<> Consumer::check_pruned(sql::Transaction& sql, std::int64_t first, std::
 Result<std::uint64_t> Consumer::disconnect(sql::Transaction& sql, std::int64_t first,
                                            std::int64_t last) {
   TRY(check_pruned(sql, first, last));
-  TRY(watch_.add_disconnected(sql, first - 1));
+  TRY(watch_->add_disconnected(sql, first - 1));
   struct Orphan {
     WalletId wallet;
     std::uint64_t id = 0;
@@ -175,8 +177,8 @@ Result<std::uint64_t> Consumer::rescan_block(WalletId wallet, const chain::Block
   auto changed = store_.database().run_transaction(
       [&](sql::Transaction& sql) -> Result<std::uint64_t> {
         TRY(lock_writers_exclusive(sql));
-        watch_.start();
-        TRY(watch_.refresh(sql));
+        watch_->start();
+        TRY(watch_->refresh(sql));
         const bus::Position stored = TRY(stored_position(sql));
         if (block.number.value >= stored.block_count())
           return fail(Code::kConflict, "block {} is above the wallets' tip", block.number);
@@ -190,7 +192,7 @@ Result<std::uint64_t> Consumer::rescan_block(WalletId wallet, const chain::Block
       },
       kWrite);
   if (!changed) return changed;
-  watch_.keep();
+  watch_->keep();
   store_.counters_->invalidations += invalidated;
   return changed;
 }

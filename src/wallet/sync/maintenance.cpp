@@ -2,7 +2,8 @@
 
 #include <map>
 
-#include "base/log.h"
+#include <coffer/base/log.h>
+#include "base/result.h"
 #include "base/stopwatch.h"
 
 namespace coffer::wallet {

@@ -1,4 +1,6 @@
 // What is left of rescans. The looking itself is Consumer::rescan_block().
+#include "base/result.h"
+#include "sql/connection.h"
 #include "wallet/lifecycle/tx_lifecycle_impl.h"
 #include "wallet/store_impl.h"
 

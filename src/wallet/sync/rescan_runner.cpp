@@ -1,4 +1,5 @@
 #include "wallet/sync/rescan_runner.h"
+#include "base/result.h"
 
 namespace coffer::wallet {
 namespace {

@@ -5,8 +5,8 @@
 #include <functional>
 #include <memory>
 
+#include <coffer/wallet/consumer.h>
 #include "bus/block_reader.h"
-#include "wallet/sync/consumer.h"
 
 namespace coffer::wallet {
 

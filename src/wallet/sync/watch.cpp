@@ -1,4 +1,6 @@
 #include "wallet/sync/watch.h"
+#include "base/result.h"
+#include "sql/connection.h"
 
 namespace coffer::wallet {
 namespace {

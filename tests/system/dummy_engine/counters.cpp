@@ -1,4 +1,6 @@
 #include "dummy/counters.h"
+#include "base/result.h"
+#include "sql/connection.h"
 
 namespace coffer::dummy {
 

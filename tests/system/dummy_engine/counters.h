@@ -1,7 +1,7 @@
 // The smallest engine: one counter in an SQL table.
 #pragma once
 
-#include "chain/network.h"
+#include <coffer/chain/network.h>
 #include "sql/migrations.h"
 
 namespace coffer::dummy {

@@ -1,5 +1,6 @@
 #include "node/module.h"
 
+#include "base/result.h"
 #include "dummy/counters.h"
 #include "dummy/json/status.h"
 #include "dummy/routes/counters.h"

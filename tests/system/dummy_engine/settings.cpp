@@ -1,4 +1,5 @@
 #include "dummy/settings.h"
+#include "base/result.h"
 
 namespace coffer::dummy {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "config/keys.h"
-#include "sql/database.h"
+#include "sql/connection.h"
 
 namespace coffer::dummy {
 

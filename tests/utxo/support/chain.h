@@ -3,8 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <coffer/utxo/store.h>
+#include "base/result.h"
 #include "base/temp_dir.h"
-#include "utxo/store.h"
 
 namespace coffer::utxo {
 

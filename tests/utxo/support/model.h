@@ -8,10 +8,10 @@
 #include <set>
 #include <vector>
 
+#include <coffer/bus/event.h>
+#include <coffer/chain/block.h>
+#include <coffer/chain/network.h>
 #include "base/random.h"
-#include "bus/event.h"
-#include "chain/block.h"
-#include "chain/network.h"
 
 namespace coffer::utxo {
 

@@ -3,6 +3,8 @@
 
 #include <map>
 
+#include "base/result.h"
+#include "sql/connection.h"
 #include "wallet/support/engines.h"
 #include "wallet/support/tx_builder.h"
 

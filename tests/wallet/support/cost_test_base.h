@@ -3,6 +3,8 @@
 
 #include <set>
 
+#include "base/result.h"
+#include "sql/connection.h"
 #include "wallet/support/bulk.h"
 #include "wallet/support/wallet_test.h"
 

@@ -1,4 +1,6 @@
 #include "wallet/support/dump.h"
+#include "base/result.h"
+#include "sql/connection.h"
 
 namespace coffer::wallet::test {
 namespace {

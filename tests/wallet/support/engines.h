@@ -4,9 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <coffer/wallet/consumer.h>
+#include "base/result.h"
 #include "base/temp_dir.h"
 #include "sql/test_postgres.h"
-#include "wallet/sync/consumer.h"
 
 namespace coffer::wallet::test {
 

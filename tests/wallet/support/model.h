@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "wallet/store.h"
+#include <coffer/wallet/store.h>
 #include "wallet/support/tx_builder.h"
 
 namespace coffer::wallet::test {

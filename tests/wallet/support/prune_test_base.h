@@ -1,6 +1,7 @@
 // A story in which things are pruned, and what must add up all the while.
 #pragma once
 
+#include "base/result.h"
 #include "wallet/support/wallet_test.h"
 
 namespace coffer::wallet::test {

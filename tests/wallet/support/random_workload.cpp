@@ -1,4 +1,5 @@
 #include "wallet/support/random_workload.h"
+#include "base/result.h"
 
 namespace coffer::wallet::test {
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "base/result.h"
 #include "wallet/support/dump.h"
 
 namespace coffer::wallet::test {

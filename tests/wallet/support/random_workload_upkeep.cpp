@@ -1,4 +1,5 @@
 // Leases, time, pruning and crashes in a random life.
+#include "base/result.h"
 #include "wallet/support/random_workload.h"
 
 namespace coffer::wallet::test {

@@ -1,10 +1,10 @@
 // Transactions and blocks of Bitcoin's wire format, put together by hand for the wallet's tests.
 #pragma once
 
+#include <coffer/bus/event.h>
+#include <coffer/chain/decode.h>
+#include <coffer/chain/network.h>
 #include "base/check.h"
-#include "bus/event.h"
-#include "chain/decode.h"
-#include "chain/network.h"
 #include "wallet/test_tx.h"
 
 namespace coffer::wallet::test {

@@ -4,6 +4,7 @@
 
 #include <future>
 
+#include "base/result.h"
 #include "sql/test_engines.h"
 #include "wallet/support/engines.h"
 #include "wallet/support/tx_builder.h"

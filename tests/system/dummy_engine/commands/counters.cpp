@@ -1,4 +1,5 @@
 #include "dummy/counters.h"
+#include "base/result.h"
 #include "cli/output.h"
 #include "dummy/settings.h"
 #include "node/command.h"

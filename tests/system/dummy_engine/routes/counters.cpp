@@ -1,5 +1,6 @@
 #include "dummy/routes/counters.h"
 
+#include "base/result.h"
 #include "dummy/counters.h"
 #include "dummy/json/status.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "api/routes.h"
-#include "sql/database.h"
+#include "sql/connection.h"
 
 namespace coffer::dummy {
 

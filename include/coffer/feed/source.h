@@ -1,0 +1,70 @@
+// Where blocks come from. A source walks its own best chain; what it says is followed, not judged.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+
+#include <coffer/chain/block.h>
+
+namespace coffer::feed {
+
+// The next block of the source's chain. Its predecessor tells whether the source changed branches.
+struct NextBlock {
+  Bytes raw;
+};
+// The source went back to this point; the next block follows it.
+struct RolledBack {
+  chain::Point to;
+};
+// A transaction came into the source's mempool, or left it unmined.
+struct MempoolAdded {
+  Bytes raw;
+};
+struct MempoolRemoved {
+  Hash256 id;
+};
+// Nothing new within the time given; the source stands at its tip.
+struct Idle {};
+// There will be nothing more.
+struct End {};
+
+using SourceEvent = std::variant<NextBlock, RolledBack, MempoolAdded, MempoolRemoved, Idle, End>;
+
+// One thread uses a source; interrupt() and tip_number() may be called from others.
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  // What to show a person; never a credential.
+  virtual std::string describe() const = 0;
+
+  // Goes on after the first of these points (newest first) that is on the source's chain, and says
+  // which; Origin when none is. Errors: kUnavailable (retryable), kInvalidInput, kCorrupt.
+  virtual Result<chain::Point> intersect(std::span<const chain::Point> points) = 0;
+
+  // Waits up to timeout_ms for something new. Errors: as intersect; kCancelled after interrupt().
+  virtual Result<SourceEvent> next(int timeout_ms) = 0;
+
+  // How it gets its blocks and news, for the log, e.g. "JSON-RPC, ZMQ sequence"; as of the last
+  // intersect().
+  virtual std::string transport() const { return {}; }
+
+  // Whether asking again gives the same answer: files that nobody writes.
+  virtual bool is_static() const { return false; }
+
+  // The number of the newest block of the source, once known.
+  virtual std::optional<std::uint64_t> tip_number() const = 0;
+
+  // As far as a remote source's claim was checked: what depends on blocks being far below the tip
+  // must not believe a claim that the source itself contradicts (E14). A Bitcoin node has to give
+  // that block at that height. A Cardano node cannot be asked; the lowest of its last two claims
+  // counts, and no more blocks than there are slots up to its tip.
+  virtual std::optional<std::uint64_t> confirmed_tip() const { return tip_number(); }
+
+  // Ends a wait in next(), now and from now on.
+  virtual void interrupt() = 0;
+};
+
+}  // namespace coffer::feed
