@@ -5,139 +5,54 @@
 #include "cli/output.h"
 #include "cli/table.h"
 #include "wallet/commands/commands.h"
-#include "wallet/commands/open_wallet.h"
 #include "wallet/commands/view.h"
-#include "wallet/json/body.h"
 #include "wallet/json/input.h"
 #include "wallet/json/output.h"
 
 namespace coffer::wallet {
 namespace {
 
-constexpr std::uint64_t kMaxRawText = 16u << 20;  // a block's worth of hex
+using node::command;
 
-// HEX, @FILE or - for standard input. What a file holds is data; what was typed is usage.
-Result<Bytes> read_raw(const std::string& given) {
-  if (given != "-" && !given.starts_with("@")) return cli::as_usage_error(parse_raw_tx(given));
-  const Bytes text = TRY(given == "-" ? read_standard_input(kMaxRawText)
-                                      : read_file_or_pipe(given.substr(1), kMaxRawText));
-  return parse_raw_tx(as_text(text));
-}
-
-Result<wallet::RecordOptions> record_options(const WalletRecord& record) {
-  wallet::RecordOptions options;
-  if (!record.status.empty()) options.status = TRY(wallet::parse_status(record.status));
-  options.block = TRY(block_of({record.height, record.index, record.block, record.block_time_s}));
-  options.bump = record.bump;
-  if (record.lock_id) options.lock_id = TRY(parse_lock_id(*record.lock_id));
-  options.force = record.force;
-  return options;
-}
-
-Result<> print_recorded(const Context& context, const wallet::Recorded& done) {
-  if (context.json)
-    cli::print_line(recorded_json(done));
-  else
-    cli::print(render_recorded(done));
-  return cli::finish_output();
+Result<> run_wallet_record(const WalletCommand& on, const RecordTransaction& record) {
+  const wallet::Recorded done = TRY(on.store.record(on.wallet, record.raw, record));
+  return print_result(on.context, recorded_json(done), render_recorded(done));
 }
 
 using Change = Result<wallet::Recorded> (wallet::Store::*)(wallet::WalletId, const Hash256&);
 
-Result<> change(const Context& context, const std::string& name, const std::string& text,
-                Change what) {
-  const Hash256 tx = TRY(cli::as_usage_error(parse_hash("transaction", text)));
-  const OpenWallet session = TRY(OpenWallet::open(context.config));
-  const wallet::WalletId wallet = TRY(session.find(name));
-  const wallet::Recorded done = TRY((session.store.get()->*what)(wallet, tx));
-  return print_recorded(context, done);
+Result<> print_leased(const WalletCommand& on, const LeaseRequest& request, std::int64_t until) {
+  return print_result(on.context, leased_json(request.coins.size(), request.lock_id, until),
+                      fmt::format("{} leased until {}\n",
+                                  cli::counted(request.coins.size(), "coin"), time_text(until)));
 }
 
-Result<std::vector<chain::Outpoint>> outpoints(const chain::Network& network,
-                                               const std::vector<std::string>& texts) {
-  std::vector<chain::Outpoint> coins;
-  coins.reserve(texts.size());
-  for (const std::string& text : texts)
-    coins.push_back(TRY(cli::as_usage_error(api::parse_outpoint(network, text))));
-  return coins;
+Result<> run_wallet_lease(const WalletCommand& on, const LeaseRequest& request) {
+  const std::int64_t until = TRY(cli::as_usage_error(on.store.lease(on.wallet, request)));
+  return print_leased(on, request, until);
 }
 
-}  // namespace
-
-Result<> run_wallet_record(const Context& context, const WalletRecord& record) {
-  const wallet::RecordOptions options = TRY(cli::as_usage_error(record_options(record)));
-  const Bytes raw = TRY(read_raw(record.raw));
-  const OpenWallet session = TRY(OpenWallet::open(context.config));
-  const wallet::WalletId wallet = TRY(session.find(record.wallet));
-  const wallet::Recorded done = TRY(session.store->record(wallet, raw, options));
-  return print_recorded(context, done);
+Result<> run_wallet_renew(const WalletCommand& on, const LeaseRequest& request) {
+  const std::int64_t until = TRY(cli::as_usage_error(on.store.renew(on.wallet, request)));
+  return print_leased(on, request, until);
 }
 
-Result<> run_wallet_publish(const Context& context, const std::string& wallet,
-                            const std::string& tx) {
-  return change(context, wallet, tx, &wallet::Store::publish);
+Result<> run_wallet_select(const WalletCommand& on, const LeaseSelection& wanted) {
+  const wallet::SelectedCoins selected = TRY(on.store.select_and_lease(on.wallet, wanted));
+  return print_result(on.context, selected_json(on.network, wanted.lock_id, selected),
+                      render_coins(on.network, {selected.coins, ""}) +
+                          fmt::format("{} BTC leased until {}\n", btc_text(selected.amount),
+                                      time_text(selected.expires_at_ms)));
 }
 
-Result<> run_wallet_cancel(const Context& context, const std::string& wallet,
-                           const std::string& tx) {
-  return change(context, wallet, tx, &wallet::Store::cancel);
-}
-
-Result<> run_wallet_lease(const Context& context, const WalletLease& lease) {
-  wallet::LeaseRequest request;
-  request.lock_id = TRY(cli::as_usage_error(parse_lock_id(lease.lock_id)));
-  request.duration_ms = TRY(cli::as_usage_error(parse_duration_ms(lease.duration)));
-  const OpenWallet session = TRY(OpenWallet::open(context.config));
-  const wallet::WalletId wallet = TRY(session.find(lease.wallet));
-  request.coins = TRY(outpoints(session.network, lease.coins));
-  const std::int64_t until = TRY(cli::as_usage_error(
-      lease.renew ? session.store->renew(wallet, request) : session.store->lease(wallet, request)));
-  if (context.json)
-    cli::print_line(leased_json(request.coins.size(), request.lock_id, until));
+Result<> run_wallet_release(const WalletCommand& on, const ReleaseCoins& release) {
+  std::uint64_t count = release.coins.size();
+  if (release.all)
+    count = TRY(on.store.release_all(on.wallet, release.lock_id));
   else
-    cli::print(fmt::format("{} leased until {}\n", cli::counted(request.coins.size(), "coin"),
-                           time_text(until)));
-  return cli::finish_output();
-}
-
-Result<> run_wallet_select(const Context& context, const WalletSelect& select) {
-  wallet::LeaseSelection wanted;
-  wanted.amount = TRY(cli::as_usage_error(parse_payment(select.amount)));
-  wanted.lock_id = TRY(cli::as_usage_error(parse_lock_id(select.lock_id)));
-  wanted.duration_ms = TRY(cli::as_usage_error(parse_duration_ms(select.duration)));
-  wanted.order = TRY(cli::as_usage_error(parse_order(select.order)));
-  wanted.account = select.account;
-  wanted.chain_pending = select.chain_pending;
-  const OpenWallet session = TRY(OpenWallet::open(context.config));
-  const wallet::WalletId wallet = TRY(session.find(select.wallet));
-  const wallet::SelectedCoins selected = TRY(session.store->select_and_lease(wallet, wanted));
-  if (context.json) {
-    cli::print_line(selected_json(session.network, wanted.lock_id, selected));
-  } else {
-    cli::print(render_coins(session.network, {selected.coins, ""}));
-    cli::print(fmt::format("{} BTC leased until {}\n", btc_text(selected.amount),
-                           time_text(selected.expires_at_ms)));
-  }
-  return cli::finish_output();
-}
-
-Result<> run_wallet_release(const Context& context, const WalletLease& lease) {
-  if (lease.all == !lease.coins.empty())
-    return fail(Code::kUsage, "name the outputs to release, or give --all; not both");
-  const wallet::LockId lock_id = TRY(cli::as_usage_error(parse_lock_id(lease.lock_id)));
-  const OpenWallet session = TRY(OpenWallet::open(context.config));
-  const wallet::WalletId wallet = TRY(session.find(lease.wallet));
-  const auto coins = TRY(outpoints(session.network, lease.coins));
-  std::uint64_t count = coins.size();
-  if (lease.all)
-    count = TRY(session.store->release_all(wallet, lock_id));
-  else
-    TRY(session.store->release(wallet, coins, lock_id));
-  if (context.json)
-    cli::print_line(released_json(count, lock_id));
-  else
-    cli::print(fmt::format("{} released\n", cli::counted(count, "coin")));
-  return cli::finish_output();
+    TRY(on.store.release(on.wallet, release.coins, release.lock_id));
+  return print_result(on.context, released_json(count, release.lock_id),
+                      fmt::format("{} released\n", cli::counted(count, "coin")));
 }
 
 Result<> run_wallet_clean_leases(const Context& context) {
@@ -146,12 +61,124 @@ Result<> run_wallet_clean_leases(const Context& context) {
   std::uint64_t gone = 0;
   for (std::uint64_t part = kAtOnce; part == kAtOnce; gone += part)
     part = TRY(session.store->clean_leases(kAtOnce));
-  if (context.json)
-    cli::print_line(cleaned_leases_json(gone, false));
-  else
-    cli::print(fmt::format("{} taken away\n", cli::counted(gone, "expired lease")));
-  return cli::finish_output();
+  return print_result(context, cleaned_leases_json(gone, false),
+                      fmt::format("{} taken away\n", cli::counted(gone, "expired lease")));
 }
+
+Result<> run_wallet_prune(const WalletCommand& on, const PruneOptions& options) {
+  const wallet::Pruned sum = TRY(prune_all(on.store, on.wallet, options));
+  return print_result(on.context, pruned_json(sum, options.dry_run),
+                      render_pruned(sum, options.dry_run));
+}
+
+Result<> run_wallet_label(const WalletCommand& on, const SetLabel& given) {
+  const LabelTarget target =
+      TRY(cli::as_usage_error(parse_label_target(on.network, given.kind, given.ref)));
+  TRY(cli::as_usage_error(on.store.set_label(on.wallet, target.kind, target.ref, given.label)));
+  const std::string outcome =
+      given.label.empty() ? "without a label now" : "labelled " + cli::printable(given.label);
+  return print_result(on.context, label_json(target.kind, target.ref, given.label),
+                      fmt::format("{} {} is {}\n", target.kind, target.ref, outcome));
+}
+
+cli::Command record_command() {
+  return wallet_verb(
+      wallet_command({"record"}, "Put a transaction into a wallet",
+                     "  coffer wallet record shop @signed.hex --status pending\n"
+                     "  bitcoin-cli getrawtransaction TXID | coffer wallet record shop -\n"
+                     "  coffer wallet record shop HEX --height 800000 --block HASH --index 3\n"),
+      verbs().record, run_wallet_record);
+}
+
+cli::Command change_command(const char* name, const char* summary, const char* examples,
+                            Change what) {
+  struct ChangeArguments {
+    std::string wallet, tx;
+  };
+  return command<ChangeArguments>(
+      wallet_command({name}, summary, examples),
+      {{"wallet", &ChangeArguments::wallet, kWalletHelp},
+       {"transaction", &ChangeArguments::tx, "Its id"}},
+      [what](const Context& context, const ChangeArguments& given) -> Result<> {
+        const Hash256 tx = TRY(cli::as_usage_error(parse_hash("transaction", given.tx)));
+        const OpenWallet session = TRY(OpenWallet::open(context.config));
+        const wallet::WalletId wallet = TRY(session.find(given.wallet));
+        const wallet::Recorded done = TRY((session.store.get()->*what)(wallet, tx));
+        return print_result(context, recorded_json(done), render_recorded(done));
+      });
+}
+
+std::vector<cli::Command> lease_commands() {
+  return {
+      wallet_verb(
+          wallet_command({"lease"}, "Lease coins: nobody else can select or spend them meanwhile",
+                         "  coffer wallet lease shop TX#0 TX#1 --lock-id HEX --for 10m\n"),
+          verbs().lease, run_wallet_lease),
+      wallet_verb(
+          wallet_command(
+              {"select"}, "Select coins worth at least AMOUNT and lease them atomically",
+              "  coffer wallet select shop 150000 --lock-id HEX --for 10m\n"
+              "  coffer wallet select shop 150000 --lock-id HEX --for 10m --order oldest --json\n"),
+          verbs().select, run_wallet_select),
+      wallet_verb(wallet_command({"renew"}, "Extend the lease of coins",
+                                 "  coffer wallet renew shop TX#0 --lock-id HEX --for 10m\n"),
+                  verbs().renew, run_wallet_renew),
+      wallet_verb(wallet_command({"release"}, "Release leased coins",
+                                 "  coffer wallet release shop TX#0 --lock-id HEX\n"
+                                 "  coffer wallet release shop --all --lock-id HEX\n"),
+                  verbs().release, run_wallet_release),
+      command(wallet_command({"clean-leases"}, "Remove expired leases, in all wallets",
+                             "  coffer wallet clean-leases\n"),
+              run_wallet_clean_leases),
+  };
+}
+
+cli::Command rescan_command() {
+  cli::Command rescan =
+      wallet_command({"rescan"}, "Scan old blocks again, for coins of what was imported later",
+                     "  coffer wallet rescan shop --from 800000\n"
+                     "  coffer wallet rescan shop \\\n"
+                     "    --source 'rpc:http://127.0.0.1:8332?cookie=/srv/bitcoin/.cookie'\n",
+                     {"source", "devnet."});
+  rescan.options = {node::required("wallet", kWalletHelp)};
+  return node::verb_command<Rescan>(
+      std::move(rescan), verbs().rescan,
+      [](const Context& context, const cli::Invocation& given, const Rescan& wanted) {
+        return run_wallet_rescan(context, given.values.at("wallet").back(), wanted);
+      });
+}
+
+cli::Command import_history_command() {
+  using A = WalletHistory;
+  return command<A>(
+      wallet_command({"import-history"},
+                     "Import what another wallet program wrote: docs/formats/wallet_history.md",
+                     "  coffer wallet import-history shop export.jsonl --dry-run\n"
+                     "  coffer wallet import-history shop export.jsonl\n"),
+      {{"wallet", &A::wallet, kWalletHelp},
+       {"file", &A::file, "Lines of JSON"},
+       {"--dry-run", &A::dry_run, "Read all of it into a database that is thrown away"},
+       {"--no-backup", &A::no_backup, "Do not copy the SQLite database first"}},
+      run_wallet_import_history);
+}
+
+cli::Command prune_command() {
+  return wallet_verb(
+      wallet_command({"prune"}, "Delete old transactions that nothing can need any more",
+                     "  coffer wallet prune shop --dry-run\n"
+                     "  coffer wallet prune shop --invalid-older-than 90d\n"),
+      verbs().prune, run_wallet_prune);
+}
+
+cli::Command label_command() {
+  return wallet_verb(
+      wallet_command({"label"}, "Label a transaction, address or output",
+                     "  coffer wallet label shop tx TXID 'rent of May'\n"
+                     "  coffer wallet label shop address bc1q… ''      removes the label\n"),
+      verbs().label, run_wallet_label);
+}
+
+}  // namespace
 
 Result<wallet::Pruned> prune_all(wallet::Store& store, wallet::WalletId wallet,
                                  const wallet::PruneOptions& options) {
@@ -169,35 +196,17 @@ Result<wallet::Pruned> prune_all(wallet::Store& store, wallet::WalletId wallet,
   return sum;
 }
 
-Result<> run_wallet_prune(const Context& context, const WalletPrune& prune) {
-  wallet::PruneOptions options;
-  options.dry_run = prune.dry_run;
-  if (prune.invalid_older_than)
-    options.invalid_older_than_ms =
-        TRY(cli::as_usage_error(parse_duration_ms(*prune.invalid_older_than)));
-  const OpenWallet session = TRY(OpenWallet::open(context.config));
-  const wallet::WalletId wallet = TRY(session.find(prune.wallet));
-  const wallet::Pruned sum = TRY(prune_all(*session.store, wallet, options));
-  if (context.json)
-    cli::print_line(pruned_json(sum, options.dry_run));
-  else
-    cli::print(render_pruned(sum, options.dry_run));
-  return cli::finish_output();
-}
-
-Result<> run_wallet_label(const Context& context, const WalletLabel& label) {
-  const OpenWallet session = TRY(OpenWallet::open(context.config));
-  const wallet::WalletId wallet = TRY(session.find(label.wallet));
-  const LabelTarget target =
-      TRY(cli::as_usage_error(parse_label_target(session.network, label.kind, label.ref)));
-  TRY(cli::as_usage_error(session.store->set_label(wallet, target.kind, target.ref, label.text)));
-  if (context.json)
-    cli::print_line(label_json(target.kind, target.ref, label.text));
-  else
-    cli::print(fmt::format(
-        "{} {} is {}\n", target.kind, target.ref,
-        label.text.empty() ? "without a label now" : "labelled " + cli::printable(label.text)));
-  return cli::finish_output();
+std::vector<cli::Command> wallet_change_commands() {
+  std::vector<cli::Command> all = {
+      rescan_command(), import_history_command(), record_command(),
+      change_command("publish", "Mark a pending transaction as broadcast",
+                     "  coffer wallet publish shop TXID\n", &wallet::Store::publish),
+      change_command("cancel", "Cancel a pending transaction and free its coins",
+                     "  coffer wallet cancel shop TXID\n", &wallet::Store::cancel)};
+  for (cli::Command& command : lease_commands()) all.push_back(std::move(command));
+  all.push_back(prune_command());
+  all.push_back(label_command());
+  return all;
 }
 
 }  // namespace coffer::wallet

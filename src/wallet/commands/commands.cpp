@@ -1,6 +1,5 @@
-// The commands of the wallet, as data: those that make wallets, say what is theirs, and read.
+// The commands of the wallet, as data: those that read, and all of them together.
 #include "wallet/commands/commands.h"
-#include "node/command.h"
 
 namespace coffer::wallet {
 namespace {
@@ -19,8 +18,6 @@ constexpr const char* kWalletExamples =
     "  coffer wallet record shop @signed.hex --status pending\n"
     "  coffer wallet publish shop TXID                it was broadcast\n"
     "  coffer wallet history shop --json              as HTTP would say it\n";
-
-constexpr const char* kWalletHelp = "Name of the wallet";
 
 using WalletQueryField = cli::Field<WalletQuery>;
 constexpr auto wallet_option = query_option<WalletQuery>;
@@ -150,99 +147,6 @@ std::vector<cli::Command> wallet_show_commands() {
   };
 }
 
-// With the wallet, what is imported, and the account that it belongs to.
-std::vector<cli::Field<WalletImport>> import_fields(cli::Field<WalletImport> what) {
-  using A = WalletImport;
-  return {{"wallet", &A::wallet, kWalletHelp},
-          std::move(what),
-          {"--account",
-           [](A& a) -> auto& { return a.options.account; },
-           "The account that it belongs to",
-           {.value = "NAME", .show_default = true}},
-          {"--internal", [](A& a) -> auto& { return a.options.internal; }, "It is for change"}};
-}
-
-cli::Command import_descriptor_command() {
-  using A = WalletImport;
-  auto fields = import_fields(
-      {"descriptor", &A::items, "Public keys only; a checksum is checked if it is there"});
-  fields[1].option.kind = cli::Kind::kText;  // one, not a list
-  fields.push_back({"--next-index", [](A& a) -> auto& { return a.options.next_index; },
-                    "The first index that was not given out yet"});
-  fields.push_back({"--watch-to", [](A& a) -> auto& { return a.options.watch_to; },
-                    "Watch at least so many scripts, whatever the gap limit says"});
-  return command<A>(
-      wallet_command({"import", "descriptor"}, "Watch the scripts of an output descriptor",
-                     "  coffer wallet import descriptor shop 'tr(xpub…/0/*)#checksum'\n"
-                     "  coffer wallet import descriptor shop 'wpkh(xpub…/<0;1>/*)' --account b\n"),
-      fields, run_wallet_import_descriptor);
-}
-
-cli::Command import_core_command() {
-  using A = WalletImport;
-  const cli::Option file{.name = "file",
-                         .help = "What 'bitcoin-cli listdescriptors' printed; - for standard input",
-                         .required = true};
-  return command<A>(
-      wallet_command({"import", "core"}, "Import the descriptors of a Bitcoin Core wallet",
-                     "  bitcoin-cli listdescriptors | coffer wallet import core shop -\n"
-                     "  coffer wallet import core shop listdescriptors.json\n"),
-      {{"wallet", &A::wallet, kWalletHelp},
-       {file, [](A& a, const cli::Words& words) { a.items = words; }}},
-      run_wallet_import_core);
-}
-
-std::vector<cli::Command> wallet_import_commands() {
-  using A = WalletImport;
-  return {
-      {.path = {"wallet", "import"},
-       .summary = "Say what is yours: descriptors, addresses, scripts",
-       .examples = "  coffer wallet import descriptor shop 'wpkh(xpub…/<0;1>/*)'\n"
-                   "  coffer wallet import address shop bc1q…\n"
-                   "  coffer wallet import core shop listdescriptors.json\n"},
-      import_descriptor_command(),
-      command<A>(wallet_command({"import", "address"}, "Watch single addresses",
-                                "  coffer wallet import address shop bc1q… bc1p…\n"),
-                 import_fields({"address", &A::items, "One or more addresses"}),
-                 run_wallet_import_addresses),
-      command<A>(wallet_command({"import", "script"}, "Watch single scripts",
-                                "  coffer wallet import script shop 0014…\n"),
-                 import_fields({"script", &A::items, "One or more scripts, in hex"}),
-                 run_wallet_import_scripts),
-      import_core_command(),
-  };
-}
-
-std::vector<cli::Command> wallet_make_commands() {
-  using New = wallet::Store::NewWallet;
-  using Next = WalletNewAddress;
-  return {
-      command<New>(wallet_command({"create"}, "Create a wallet",
-                                  "  coffer wallet create shop\n"
-                                  "  coffer wallet create old --birthday 700000\n"),
-                   {{"name", &New::name, "Up to 100 characters"},
-                    {"--birthday",
-                     &New::birthday_height,
-                     "Look at no block before this height",
-                     {.value = "HEIGHT", .range = {0, 0x7fffffff}}},
-                    {"--gap-limit",
-                     &New::gap_limit,
-                     "Watch so many unused addresses ahead",
-                     {.range = {1, 100'000}}}},
-                   run_wallet_create),
-      command<Next>(
-          wallet_command({"address"}, "Give out a new address",
-                         "  coffer wallet address shop\n  coffer wallet address shop --change\n"),
-          {{"wallet", &Next::wallet, kWalletHelp},
-           {"--account",
-            &Next::account,
-            "Of this account",
-            {.value = "NAME", .show_default = true}},
-           {"--change", &Next::change, "An address for change"}},
-          run_wallet_address),
-  };
-}
-
 cli::Command bench_wallet() {
   using A = BenchWalletArguments;
   const cli::Range sizes = {1, 100'000'000};
@@ -280,14 +184,19 @@ cli::Command wallet_command(std::vector<std::string> path, const char* summary,
   return base;
 }
 
+Result<> print_result(const Context& context, const std::string& json, const std::string& text) {
+  cli::print(context.json ? json + "\n" : text);
+  return cli::finish_output();
+}
+
 std::vector<cli::Command> wallet_commands() {
   std::vector<cli::Command> all = {
       {.path = {"wallet"},
        .summary = "Keep track of your own coins: balances, history, leases (Bitcoin)",
        .examples = kWalletExamples,
        .notes = "All of them may run beside a daemon. Amounts that are typed are satoshi."}};
-  for (const auto& list : {wallet_make_commands(), wallet_import_commands(), wallet_list_commands(),
-                           wallet_show_commands(), wallet_change_commands()})
+  for (const auto& list : {wallet_import_commands(), wallet_list_commands(), wallet_show_commands(),
+                           wallet_change_commands()})
     all.insert(all.end(), list.begin(), list.end());
   all.push_back(node::bench_group());
   all.push_back(bench_wallet());

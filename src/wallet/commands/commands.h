@@ -3,17 +3,22 @@
 #pragma once
 
 #include <coffer/wallet/store.h>
+#include "base/result.h"
 #include "http/message.h"
 #include "node/command.h"
+#include "wallet/commands/open_wallet.h"
+#include "wallet/json/verbs.h"
 
 namespace coffer::wallet {
 
 using node::Context;
 
+inline constexpr const char* kWalletHelp = "Name of the wallet";
+
 // commands.cpp: all of them as data.
 std::vector<cli::Command> wallet_commands();
-// change_commands.cpp: those that change what a wallet knows of transactions and coins.
-std::vector<cli::Command> wallet_change_commands();
+std::vector<cli::Command> wallet_import_commands();  // imports.cpp
+std::vector<cli::Command> wallet_change_commands();  // changes.cpp
 // One of them, without what it takes and does. Settings: those that find the database and tell the
 // network of a new one, and `more`.
 cli::Command wallet_command(std::vector<std::string> path, const char* summary,
@@ -40,75 +45,37 @@ Result<> run_wallet_coin(const Context& context, const std::string& wallet,
 Result<> run_wallet_stats(const Context& context);
 Result<> run_wallet_verify(const Context& context);
 
-// imports.cpp
-Result<> run_wallet_create(const Context& context, const wallet::Store::NewWallet& wallet);
-struct WalletImport {
-  std::string wallet;
-  std::vector<std::string> items;  // a descriptor, a file, addresses or scripts
-  wallet::ImportOptions options = {};
+// What a verb that is about one wallet is done with.
+struct WalletCommand {
+  const Context& context;
+  const chain::Network& network;
+  wallet::Store& store;
+  wallet::WalletId wallet;
 };
-Result<> run_wallet_import_descriptor(const Context& context, const WalletImport& import);
-Result<> run_wallet_import_addresses(const Context& context, const WalletImport& import);
-Result<> run_wallet_import_scripts(const Context& context, const WalletImport& import);
-Result<> run_wallet_import_core(const Context& context, const WalletImport& import);
-struct WalletNewAddress {
-  std::string wallet, account = "default";
-  bool change = false;
-};
-Result<> run_wallet_address(const Context& context, const WalletNewAddress& wanted);
+// A command of such a verb; the wallet is typed first, and opened once all that is typed is read.
+template <typename Request>
+cli::Command wallet_verb(cli::Command base, node::Verb<Request> verb,
+                         Result<> (*run)(const WalletCommand&, const Request&)) {
+  base.options = {node::required("wallet", kWalletHelp)};
+  return node::verb_command<Request>(
+      std::move(base), std::move(verb),
+      [run](const Context& context, const cli::Invocation& given,
+            const Request& request) -> Result<> {
+        const OpenWallet session = TRY(OpenWallet::open(context.config));
+        const wallet::WalletId wallet = TRY(session.find(given.values.at("wallet").back()));
+        return run({context, session.network, *session.store, wallet}, request);
+      });
+}
+// Prints a result in the form that was asked for.
+Result<> print_result(const Context& context, const std::string& json, const std::string& text);
 
-// changes.cpp
-struct WalletRecord {
-  std::string wallet;
-  std::string raw;  // hex, @FILE, or - for standard input
-  std::string status;
-  std::optional<std::uint64_t> height, index;
-  std::optional<std::string> block, lock_id;
-  std::int64_t block_time_s = 0;
-  bool bump = false, force = false;
-};
-Result<> run_wallet_record(const Context& context, const WalletRecord& record);
-Result<> run_wallet_publish(const Context& context, const std::string& wallet,
-                            const std::string& tx);
-Result<> run_wallet_cancel(const Context& context, const std::string& wallet,
-                           const std::string& tx);
-struct WalletLease {
-  std::string wallet;
-  std::vector<std::string> coins;  // TX#INDEX
-  std::string lock_id, duration;
-  bool renew = false;
-  bool all = false;  // of release: whatever the lock id holds
-};
-Result<> run_wallet_lease(const Context& context, const WalletLease& lease);
-struct WalletSelect {
-  std::string wallet, amount, lock_id, duration, order = "largest";
-  std::optional<std::string> account;
-  bool chain_pending = false;
-};
-Result<> run_wallet_select(const Context& context, const WalletSelect& select);
-Result<> run_wallet_release(const Context& context, const WalletLease& lease);
-Result<> run_wallet_clean_leases(const Context& context);
-struct WalletPrune {
-  std::string wallet;
-  bool dry_run = false;
-  std::optional<std::string> invalid_older_than;  // a duration; nothing: invalid ones stay
-};
-Result<> run_wallet_prune(const Context& context, const WalletPrune& prune);
-// In parts of options.limit, until nothing is left to prune; a dry run tells the first part.
-// Errors: those of Store::prune; what is done by then stays so.
+// changes.cpp: in parts of options.limit, until nothing is left to prune; a dry run tells the first
+// part. Errors: those of Store::prune; what is done by then stays so.
 Result<wallet::Pruned> prune_all(wallet::Store& store, wallet::WalletId wallet,
                                  const wallet::PruneOptions& options);
-struct WalletLabel {
-  std::string wallet, kind, ref, text;
-};
-Result<> run_wallet_label(const Context& context, const WalletLabel& label);
 
 // history.cpp
-struct WalletRescan {
-  std::string wallet;
-  std::optional<std::uint64_t> from;  // nothing: the wallet's birthday
-};
-Result<> run_wallet_rescan(const Context& context, const WalletRescan& rescan);
+Result<> run_wallet_rescan(const Context& context, const std::string& wallet, const Rescan& rescan);
 struct WalletHistory {
   std::string wallet, file;
   bool dry_run = false;

@@ -33,14 +33,15 @@ Result<> check_answer(const http::Response& answer) {
               words.value_or(answer.body));
 }
 
-Result<bool> ask_daemon_to_rescan(const Context& context, const WalletRescan& rescan) {
+Result<bool> ask_daemon_to_rescan(const Context& context, const std::string& wallet,
+                                  const Rescan& rescan) {
   json::Writer body;
   body.begin_object();
-  if (rescan.from) body.field("from_height", *rescan.from);
+  if (rescan.from_height) body.field("from_height", *rescan.from_height);
   body.end_object();
   node::DaemonRequest request;
   request.method = http::Method::kPost;
-  request.target = fmt::format("/api/v1/wallets/{}/rescan", http::percent_encode(rescan.wallet));
+  request.target = fmt::format("/api/v1/wallets/{}/rescan", http::percent_encode(wallet));
   request.body = body.take();
   const auto answer = TRY(node::ask_daemon(context.config, request));
   if (!answer) return false;
@@ -112,12 +113,13 @@ Result<> print_history(const Context& context, const wallet::HistoryImported& do
 
 }  // namespace
 
-Result<> run_wallet_rescan(const Context& context, const WalletRescan& rescan) {
+Result<> run_wallet_rescan(const Context& context, const std::string& wallet,
+                           const Rescan& rescan) {
   {
     const OpenWallet session = TRY(OpenWallet::open(context.config));
-    (void)TRY(session.find(rescan.wallet));
+    (void)TRY(session.find(wallet));
   }
-  if (TRY(ask_daemon_to_rescan(context, rescan))) return cli::finish_output();
+  if (TRY(ask_daemon_to_rescan(context, wallet, rescan))) return cli::finish_output();
   node::NodeOptions options;
   options.one_shot = true;
   const std::unique_ptr<node::Node> node =
@@ -129,7 +131,7 @@ Result<> run_wallet_rescan(const Context& context, const WalletRescan& rescan) {
   if (wallets->maintenance() == nullptr)
     return fail(Code::kUnavailable, "there are no wallets here");
   const Rescanned done = TRY(wallets->maintenance()->rescan_now(
-      rescan.wallet, rescan.from, [&](std::uint64_t height, std::uint64_t to) {
+      wallet, rescan.from_height, [&](std::uint64_t height, std::uint64_t to) {
         if (!first) first = height;
         progress.set_total(to - *first + 1);
         progress.update(height - *first + 1);

@@ -15,8 +15,8 @@ namespace {
 
 // Opens the wallet, asks `ask` and prints what it found in the form that was asked for.
 template <typename Ask, typename AsJson, typename AsText>
-Result<> answer(const Context& context, const std::string& name, Ask ask, AsJson as_json,
-                AsText as_text) {
+Result<> print_answer(const Context& context, const std::string& name, Ask ask, AsJson as_json,
+                      AsText as_text) {
   const OpenWallet session = TRY(OpenWallet::open(context.config));
   const wallet::WalletId wallet = TRY(session.find(name));
   const auto found = TRY(cli::as_usage_error(ask(session, wallet)));
@@ -41,7 +41,7 @@ Result<> run_wallet_list(const Context& context, const WalletQuery& query) {
 }
 
 Result<> run_wallet_accounts(const Context& context, const WalletQuery& query) {
-  return answer(
+  return print_answer(
       context, query.wallet,
       [](const OpenWallet& s, wallet::WalletId id) { return s.store->accounts(id); },
       [](const auto&, const auto& found) { return accounts_json(found); },
@@ -49,7 +49,7 @@ Result<> run_wallet_accounts(const Context& context, const WalletQuery& query) {
 }
 
 Result<> run_wallet_labels(const Context& context, const WalletQuery& query) {
-  return answer(
+  return print_answer(
       context, query.wallet,
       [&](const OpenWallet& s, wallet::WalletId id) -> Result<wallet::Page<wallet::LabelInfo>> {
         const wallet::PageOptions page = TRY(parse_wallet_page(query.query));
@@ -60,7 +60,7 @@ Result<> run_wallet_labels(const Context& context, const WalletQuery& query) {
 }
 
 Result<> run_wallet_pruned(const Context& context, const WalletQuery& query) {
-  return answer(
+  return print_answer(
       context, query.wallet,
       [](const OpenWallet& s, wallet::WalletId id) { return s.store->pruned(id); },
       [](const auto&, const auto& found) { return pruned_totals_json(found); },
@@ -68,7 +68,7 @@ Result<> run_wallet_pruned(const Context& context, const WalletQuery& query) {
 }
 
 Result<> run_wallet_descriptors(const Context& context, const WalletQuery& query) {
-  return answer(
+  return print_answer(
       context, query.wallet,
       [](const OpenWallet& s, wallet::WalletId id) { return s.store->descriptors(id); },
       [](const auto&, const auto& found) { return descriptors_json(found); },
@@ -76,7 +76,7 @@ Result<> run_wallet_descriptors(const Context& context, const WalletQuery& query
 }
 
 Result<> run_wallet_addresses(const Context& context, const WalletQuery& query) {
-  return answer(
+  return print_answer(
       context, query.wallet,
       [&](const OpenWallet& s, wallet::WalletId id) -> Result<wallet::Page<wallet::AddressInfo>> {
         const wallet::PageOptions page = TRY(parse_wallet_page(query.query));
@@ -88,7 +88,7 @@ Result<> run_wallet_addresses(const Context& context, const WalletQuery& query) 
 
 Result<> run_wallet_balance(const Context& context, const WalletQuery& query) {
   wallet::Scope scope;
-  return answer(
+  return print_answer(
       context, query.wallet,
       [&](const OpenWallet& s, wallet::WalletId id) -> Result<wallet::Balance> {
         scope = TRY(parse_scope(s.network, query.query));
@@ -101,7 +101,7 @@ Result<> run_wallet_balance(const Context& context, const WalletQuery& query) {
 }
 
 Result<> run_wallet_coins(const Context& context, const WalletQuery& query) {
-  return answer(
+  return print_answer(
       context, query.wallet,
       [&](const OpenWallet& s, wallet::WalletId id) -> Result<wallet::Page<wallet::Coin>> {
         const wallet::CoinQuery coins = TRY(parse_coin_query(s.network, query.query));
@@ -112,7 +112,7 @@ Result<> run_wallet_coins(const Context& context, const WalletQuery& query) {
 }
 
 Result<> run_wallet_history(const Context& context, const WalletQuery& query) {
-  return answer(
+  return print_answer(
       context, query.wallet,
       [&](const OpenWallet& s, wallet::WalletId id) -> Result<wallet::Page<wallet::HistoryEntry>> {
         const wallet::HistoryQuery history = TRY(parse_history_query(query.query));
@@ -123,7 +123,7 @@ Result<> run_wallet_history(const Context& context, const WalletQuery& query) {
 }
 
 Result<> run_wallet_leases(const Context& context, const WalletQuery& query) {
-  return answer(
+  return print_answer(
       context, query.wallet,
       [&](const OpenWallet& s, wallet::WalletId id) -> Result<wallet::Page<wallet::LeasedCoin>> {
         const wallet::PageOptions page = TRY(parse_wallet_page(query.query));
@@ -136,7 +136,7 @@ Result<> run_wallet_leases(const Context& context, const WalletQuery& query) {
 Result<> run_wallet_show(const Context& context, const std::string& wallet,
                          const std::string& text) {
   const Hash256 tx = TRY(cli::as_usage_error(parse_hash("transaction", text)));
-  return answer(
+  return print_answer(
       context, wallet,
       [&](const OpenWallet& s, wallet::WalletId id) { return s.store->transaction(id, tx); },
       [](const OpenWallet& s, const auto& found) { return wallet_tx_json(s.network, found); },
@@ -145,7 +145,7 @@ Result<> run_wallet_show(const Context& context, const std::string& wallet,
 
 Result<> run_wallet_coin(const Context& context, const std::string& wallet,
                          const std::string& output) {
-  return answer(
+  return print_answer(
       context, wallet,
       [&](const OpenWallet& s, wallet::WalletId id) -> Result<wallet::Coin> {
         const chain::Outpoint wanted = TRY(api::parse_outpoint(s.network, output));

@@ -86,22 +86,6 @@ Result<wallet::LockId> parse_lock_id(std::string_view text) {
   return wallet::LockId::from(bytes->data());
 }
 
-Result<std::int64_t> parse_duration_ms(std::string_view text) {
-  constexpr std::pair<std::string_view, std::int64_t> kUnits[] = {
-      {"ms", 1},        {"s", 1'000},      {"m", 60'000},
-      {"h", 3'600'000}, {"d", 86'400'000}, {"w", 604'800'000},
-  };
-  constexpr std::int64_t kLongest = 36'525ll * 86'400'000;
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
-  for (const auto& [name, factor] : kUnits)
-    if (error == std::errc() && unit == name && number > 0 && number <= kLongest / factor)
-      return number * factor;
-  return fail(Code::kInvalidInput,
-              "'{}' is no duration; give a number and ms, s, m, h, d or w, as 10m or 90d", text);
-}
-
 Result<Bytes> parse_raw_tx(std::string_view text) {
   const std::string_view hex = trimmed(text);
   if (hex.empty()) return fail(Code::kInvalidInput, "transaction: expected its bytes in hex");

@@ -1,4 +1,4 @@
-// What people and programs give to ask or change a wallet: hashes, lock ids, durations, filters.
+// What people and programs give to ask or change a wallet: hashes, lock ids, filters.
 // The command line and HTTP read them here alike. Each error says what is wrong with which value,
 // in one line.
 #pragma once
@@ -22,8 +22,6 @@ Result<wallet::CoinOrder> parse_order(std::string_view text);
 Result<std::uint64_t> parse_satoshi(std::string_view text);
 // What is to be paid: not nothing.
 Result<std::uint64_t> parse_payment(std::string_view text);
-// A whole number and ms, s, m, h, d or w, as 10m or 90d; from 1 ms to a hundred years.
-Result<std::int64_t> parse_duration_ms(std::string_view text);
 // Hex in either case, with blanks and line ends around it.
 Result<Bytes> parse_raw_tx(std::string_view text);
 // 1 to 10,000 bytes in hex.

@@ -1,8 +1,12 @@
-// The JSON Schemas of what wallet_json.cpp writes and wallet_body.cpp reads. wallet_routes_test.cpp
-// compares the former.
+// The JSON Schemas of what output.cpp writes, which routes/wallets_test.cpp compares, and of what
+// the verbs read.
 #include "json/schema.h"
 #include "base/result.h"
+
+#include <set>
+
 #include "wallet/json/output.h"
+#include "wallet/json/verbs.h"
 
 namespace coffer::wallet {
 namespace {
@@ -168,60 +172,15 @@ void add_transactions(api::RouteTable& table) {
 }
 
 void add_requests(api::RouteTable& table) {
-  const auto request = [&](const char* name, const Properties& properties,
-                           const std::vector<std::string_view>& required) {
-    table.add_schema(name, object_of(properties, required, true));
-  };
-  request("NewWallet", {{"name", kText}, {"birthday_height", kWhole}, {"gap_limit", kWhole}},
-          {"name"});
-  request("Rescan", {{"from_height", kWhole}}, {});
-  request("ImportDescriptor",
-          {{"descriptor", kText},
-           {"account", kText},
-           {"internal", kFlag},
-           {"next_index", kWhole},
-           {"watch_to", kWhole}},
-          {"descriptor"});
+  std::set<std::string> added;  // verbs may share one
+  for_each_verb([&](const auto& verb) {
+    if (added.insert(verb.schema).second) table.add_schema(verb.schema, node::body_schema(verb));
+  });
   // As Core prints it, or the answer of its RPC interface around that: not ours to close.
   table.add_schema("CoreDescriptors", object_of({{"wallet_name", kText},
                                                  {"descriptors", list_of(R"({"type":"object"})")},
                                                  {"result", R"({"type":"object"})"}},
                                                 {}, false));
-  request("ImportScript",
-          {{"address", kText}, {"script", kHex}, {"account", kText}, {"internal", kFlag}}, {});
-  request("NewAddress", {{"account", kText}, {"internal", kFlag}}, {});
-  request("RecordTransaction",
-          {{"raw", kHex},
-           {"status", R"({"type":"string","enum":["pending","published"],"default":"published"})"},
-           {"height", kWhole},
-           {"block_hash", kHash},
-           {"block_index", kWhole},
-           {"block_time", kWhole},
-           {"bump", kFlag},
-           {"lock_id", kHash},
-           {"force", kFlag}},
-          {"raw"});
-  const std::string at =
-      object_of({{"tx_hash", kHash}, {"output_index", kWhole}}, {"tx_hash", "output_index"}, true);
-  request("LeaseCoins", {{"coins", list_of(at)}, {"lock_id", kHash}, {"duration_ms", kWhole}},
-          {"coins", "lock_id", "duration_ms"});
-  request("SelectCoins",
-          {{"amount", kAmount},
-           {"lock_id", kHash},
-           {"duration_ms", kWhole},
-           {"account", kText},
-           {"order", R"({"type":"string","enum":["oldest","newest","largest","smallest"]})"},
-           {"chain_pending", kFlag}},
-          {"amount", "lock_id", "duration_ms"});
-  request("ReleaseCoins", {{"coins", list_of(at)}, {"all", kFlag}, {"lock_id", kHash}},
-          {"lock_id"});
-  request("Label",
-          {{"kind", R"({"type":"string","enum":["tx","address","output"]})"},
-           {"ref", kText},
-           {"label", kText}},
-          {"kind", "ref", "label"});
-  request("PruneWallet", {{"dry_run", kFlag}, {"invalid_older_than_ms", kWhole}, {"limit", kWhole}},
-          {});
 }
 
 }  // namespace

@@ -321,16 +321,6 @@ TEST_F(WalletRefusals, ABodyIsBounded) {
   EXPECT_EQ(answer.status, 413);
 }
 
-TEST(WalletInput, Durations) {
-  const std::pair<const char*, std::int64_t> good[] = {
-      {"1ms", 1},        {"30s", 30'000},        {"10m", 600'000},
-      {"2h", 7'200'000}, {"90d", 7'776'000'000}, {"1w", 604'800'000}};
-  for (const auto& [text, ms] : good) EXPECT_EQ(parse_duration_ms(text).value(), ms) << text;
-  for (const char* text : {"", "10", "m", "0s", "-1s", "+1s", "1.5h", "1y", "10 m", "10M",
-                           "9999999999999999999d", "999999999999d"})
-    EXPECT_FALSE(parse_duration_ms(text)) << text;
-}
-
 TEST(WalletInput, LabelsHaveOneForm) {
   const auto network = chain::find_network("bitcoin", "mainnet").value();
   const std::string tx(64, 'A'), lower(64, 'a');

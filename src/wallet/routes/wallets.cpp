@@ -1,9 +1,9 @@
 #include "wallet/routes/wallets.h"
 
 #include "base/result.h"
-#include "wallet/json/body.h"
 #include "wallet/json/input.h"
 #include "wallet/json/output.h"
+#include "wallet/json/verbs.h"
 
 namespace coffer::wallet {
 namespace {
@@ -51,7 +51,7 @@ Result<Response> list(const WalletRoutes&, wallet::Store& store, const Request& 
 }
 
 Result<Response> create(const WalletRoutes&, wallet::Store& store, const Request& request) {
-  const wallet::Store::NewWallet wanted = TRY(parse_new_wallet(request.body));
+  const wallet::Store::NewWallet wanted = TRY(node::parse_body(verbs().create, request.body));
   const wallet::WalletInfo made = TRY(store.create(wanted));
   return http::json_response(wallet_json(made), 201);
 }
@@ -64,15 +64,15 @@ Result<Response> stats(const WalletRoutes& routes, wallet::Store&, const Request
 }
 
 Result<Response> rescan(const WalletRoutes& routes, wallet::Store&, const Request& request) {
-  const auto from = TRY(parse_rescan_body(request.body));
+  const Rescan wanted = TRY(node::parse_body(verbs().rescan, request.body));
   if (!routes.rescan) return fail(Code::kUnavailable, "there is no source of blocks here");
   const auto name = request.path_param("name").value_or("");
-  const wallet::WalletInfo wallet = TRY(routes.rescan(name, from));
+  const wallet::WalletInfo wallet = TRY(routes.rescan(name, wanted.from_height));
   return http::json_response(wallet_json(wallet), 202);
 }
 
 Result<Response> clean_leases(const WalletRoutes&, wallet::Store& store, const Request& request) {
-  TRY(parse_no_body(request.body));
+  TRY(node::parse_empty_body(request.body));
   const std::uint64_t gone = TRY(store.clean_leases(kMostLeasesCleaned));
   return http::json_response(cleaned_leases_json(gone, gone == kMostLeasesCleaned));
 }
@@ -92,7 +92,7 @@ void add_common(api::RouteTable& table, const Shared& routes) {
        .pattern = kRoot,
        .summary = "Make a wallet; 409 if there is one of that name",
        .response_schema = "Wallet",
-       .request_schema = "NewWallet"},
+       .request_schema = verbs().create.schema},
       create);
   add(table, routes,
       {.pattern = "/api/v1/wallets-stats",
@@ -111,7 +111,7 @@ void add_common(api::RouteTable& table, const Shared& routes) {
        .summary = "Look at old blocks again, in the background; the wallet tells how far",
        .parameters = {{"name", In::kPath, "the wallet's name"}},
        .response_schema = "Wallet",
-       .request_schema = "Rescan"},
+       .request_schema = verbs().rescan.schema},
       rescan);
 }
 

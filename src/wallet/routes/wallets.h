@@ -29,7 +29,7 @@ struct WalletCall {
   wallet::WalletId wallet;
   const http::Request& request;
 };
-using WalletAnswer = Result<http::Response> (*)(const WalletCall&);
+using WalletAnswer = std::function<Result<http::Response>(const WalletCall&)>;
 // What follows "/api/v1/wallets/{name}".
 struct WalletRoute {
   http::Method method = http::Method::kGet;
