@@ -33,8 +33,8 @@ Result<std::optional<chainstate::Identity>> read_identity_file(const fs::path& d
   const Bytes text = TRY(read_file(file, kMaxIdentityBytes));
   auto identity = parse(as_text(text));
   if (!identity)
-    return fail(Code::kCorrupt, "{} cannot be read: {}; delete it, the next start makes it anew",
-                file.string(), identity.error().message);
+    return fail(Code::kCorrupt, "{} cannot be read; delete it, the next start makes it anew",
+                file.string());
   return *std::move(identity);
 }
 

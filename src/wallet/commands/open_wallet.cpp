@@ -24,6 +24,8 @@ Result<OpenWallet> OpenWallet::open(const config::Config& config, bool create) {
   TRY(node::resolve_network(*session.database, wanted, create));
   session.network = wanted.network;
   wallet::StoreOptions rules = store_options(wanted.config, session.network);
+  // Only those who run a node, and `coffer db migrate`, bring an older database up to date.
+  rules.schema = create ? sql::Schema::kCreateIfMissing : sql::Schema::kMustBeCurrent;
   rules.block_at = node::stored_blocks(wanted.config, session.network);
   session.store = TRY(wallet::Store::open(*session.database, session.network, std::move(rules)));
   return session;
