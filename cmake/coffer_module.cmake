@@ -132,6 +132,16 @@ function(coffer_module name)
   coffer_library(${name} SOURCES ${sources} ${ARGN})
 endfunction()
 
+# Files that are made before compiling; the target `generated` makes them all, for tools that read the sources.
+function(coffer_generated target file)
+  cmake_path(GET file STEM name)
+  add_custom_target(${target}_${name} DEPENDS ${file})
+  if(NOT TARGET generated)
+    add_custom_target(generated)
+  endif()
+  add_dependencies(generated ${target}_${name})
+endfunction()
+
 # coffer_embed_migrations(target directory MODULE name NAMESPACE name FUNCTION name): compiles
 # directory/{sqlite,postgres}/NNNN_what.sql into target, as what coffer::NAMESPACE::FUNCTION() returns.
 function(coffer_embed_migrations target directory)
@@ -144,6 +154,7 @@ function(coffer_embed_migrations target directory)
     COMMAND ${CMAKE_COMMAND} -D DIR=${directory} -D MODULE=${ARG_MODULE} -D NAMESPACE=${ARG_NAMESPACE}
       -D FUNCTION=${ARG_FUNCTION} -D OUT=${out} -P ${script})
   target_sources(${target} PRIVATE ${out})
+  coffer_generated(${target} ${out})
 endfunction()
 
 # coffer_engine(name DEPS module… [LINK library…] [SANITIZE …]): an engine from all *.cpp files here and below, with those kernels

@@ -7,6 +7,7 @@
 #include <boost/json.hpp>
 
 #include "api/test_util.h"
+#include "base/test_log.h"
 
 namespace coffer::api {
 namespace {
@@ -211,7 +212,7 @@ TEST(Audit, nothing_changes_while_it_cannot_be_written) {
 }
 
 TEST(Secrets, are_in_no_log_and_no_answer) {
-  testing::internal::CaptureStderr();
+  const LogCapture captured;
   std::string seen, token, wrong(64, 'e');
   {
     Guarded f;
@@ -227,7 +228,7 @@ TEST(Secrets, are_in_no_log_and_no_answer) {
         }
     seen += f.file("audit.log");
   }
-  seen += testing::internal::GetCapturedStderr();
+  seen += captured.text();
   EXPECT_NE(seen.find("without a valid token"), std::string::npos);
   EXPECT_EQ(seen.find(token), std::string::npos);
   EXPECT_EQ(seen.find(wrong), std::string::npos);

@@ -122,6 +122,7 @@ TEST(Events, a_hundred_subscribers_and_not_one_more) {
   f.options.event_limits.max_subscribers = 100;
   f.start();
   std::vector<std::unique_ptr<Listener>> listeners;
+  listeners.reserve(100);
   for (int i = 0; i < 100; ++i) listeners.push_back(std::make_unique<Listener>(f, "?after=0"));
   EXPECT_EQ(f.get("/api/v1/events").status, 503);
   f.events.append_blocks(200);

@@ -62,7 +62,7 @@ class Holder {
 TEST_F(FileLockTest, IsHeldUntilItGoes) {
   std::optional<FileLock> lock = FileLock::take(path_).value();
   FileLock moved = *std::move(lock);
-  lock.reset();
+  lock.reset();  // NOLINT(bugprone-use-after-move): what it holds is moved, it is not
   const auto refused = FileLock::take(path_);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kUnavailable);

@@ -90,12 +90,12 @@ Result<> Bus::enqueue(ConsumerQueue& queue, const Event& event) {
   return {};
 }
 
-Result<> Bus::publish(Event event) {
+Result<> Bus::publish(const Event& event) {
   for (auto& queue : queues_) TRY(enqueue(*queue, event));
   return {};
 }
 
-Result<> Bus::publish_to(std::string_view consumer, Event event) {
+Result<> Bus::publish_to(std::string_view consumer, const Event& event) {
   ConsumerQueue* queue = find(consumer);
   if (queue == nullptr) return fail(Code::kNotFound, "no consumer {}", consumer);
   return enqueue(*queue, event);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <coffer/chain/decode.h>
+#include "base/test_log.h"
 #include "feed/rpc_source.h"
 #include "feed/zmq_test_util.h"
 #include "support/chain_builder.h"
@@ -94,9 +95,9 @@ TEST_F(RpcMempool, OnlyBytesOfTheIdAreTold) {
   ASSERT_TRUE(until([&] { return blocks_ == 5; }));
   node_->add_to_mempool(asked_->id, asked_->wire);
   for (const RpcFault& lie : lies()) node_->script("getrawtransaction", lie);
-  testing::internal::CaptureStderr();
+  const LogCapture captured;
   const bool told = until([&] { return !told_.empty(); });
-  const std::string logged = testing::internal::GetCapturedStderr();
+  const std::string logged = captured.text();
   ASSERT_TRUE(told) << logged;
   EXPECT_EQ(told_, std::vector{asked_->id});
   EXPECT_EQ(node_->faults(), lies().size());  // it was asked again each time

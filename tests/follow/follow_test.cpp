@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "base/result.h"
 #include "base/temp_dir.h"
+#include "base/test_log.h"
 #include "support/emitted.h"
 #include "support/stores_fixture.h"
 
@@ -204,9 +205,9 @@ TEST_P(Follow, AConsumerThatCannotFollowHaltsAloneAndIsNamed) {  // E10, U2
 
 TEST_P(Follow, ARollbackIsLoggedWithTheHeightOfItsNewTip) {
   const Fork fork = make_fork(GetParam(), 20, 2, 3);
-  testing::internal::CaptureStderr();
+  const LogCapture captured;
   const Result<> done = follow(a_.path(), joined(joined(fork.trunk, fork.left), fork.right));
-  const std::string logged = testing::internal::GetCapturedStderr();
+  const std::string logged = captured.text();
   ASSERT_TRUE(done);
   // Twenty blocks are left, the newest at height 19.
   EXPECT_NE(logged.find(" rolled back to_height=19 "), std::string::npos) << logged;
@@ -222,9 +223,9 @@ TEST(FollowOrigin, ARollbackToOriginIsLoggedWithoutAHeight) {
   bus.add(*stores.events);
   bus.start();
   ListSource source(joined(fork.left, fork.right));
-  testing::internal::CaptureStderr();
+  const LogCapture captured;
   const Result<> done = follow::Follower(source, network, *stores.chain, bus).run();
-  const std::string logged = testing::internal::GetCapturedStderr();
+  const std::string logged = captured.text();
   bus.stop();
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_NE(logged.find(" rolled back to_height=null "), std::string::npos) << logged;

@@ -17,7 +17,7 @@ class [[nodiscard]] Result : public std::expected<T, Error> {
   using Base = std::expected<T, Error>;
   using Base::Base;
   Result() = default;
-  Result(Base base) : Base(std::move(base)) {}
+  Result(Base base) : Base(std::move(base)) {}  // NOLINT(google-explicit-constructor)
 };
 
 [[nodiscard]] inline std::unexpected<Error> fail(Error error) {

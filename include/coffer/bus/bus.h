@@ -49,11 +49,11 @@ class Bus {
 
   // Hands the event to every running consumer; waits while one of them is full. One publisher at a
   // time. Errors: kCancelled once stopped.
-  Result<> publish(Event event);
+  Result<> publish(const Event& event);
 
   // Tells one consumer to leave a stale branch, before or between publishes.
   // Errors: kNotFound, kCancelled.
-  Result<> publish_to(std::string_view consumer, Event event);
+  Result<> publish_to(std::string_view consumer, const Event& event);
   // Halts one consumer from outside, e.g. when its position is on no chain we know.
   void halt(std::string_view consumer, std::string problem);
 
