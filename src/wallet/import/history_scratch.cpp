@@ -102,9 +102,9 @@ Result<> ScratchWallet::open(const Store& from, const WalletInfo& original) {
   sql::DatabaseOptions options;
   options.location = "sqlite:" + dir + "/wallet.db";
   database_ = TRY(sql::Database::open(options));
-  StoreOptions options = from.options_;
-  options.schema = sql::Schema::kMigrate;  // it is ours, and empty
-  store_ = TRY(Store::open(*database_, from.network(), std::move(options)));
+  StoreOptions rules = from.options_;
+  rules.schema = sql::Schema::kMigrate;  // it is ours, and empty
+  store_ = TRY(Store::open(*database_, from.network(), std::move(rules)));
   Store::NewWallet same{original.name, original.birthday_height, original.gap_limit};
   wallet_ = TRY(store_->create(same)).id;
   return {};
