@@ -105,7 +105,7 @@ TEST_F(DbCommands, StatusMakesNothing) {
   EXPECT_TRUE(before.at("identity").is_null());
   EXPECT_TRUE(before.at("size_bytes").is_null());
   EXPECT_TRUE(before.at("problem").is_null());
-  EXPECT_TRUE(contains(text({"status"}), "not there yet"));
+  EXPECT_TRUE(contains(text({"status"}), "does not exist yet"));
   expect_refusal(db({"backup", data("copy")}), 1, "wallet.db");
   EXPECT_FALSE(fs::exists(data()));
 }
@@ -147,7 +147,7 @@ TEST_F(DbCommands, ANewerOrForeignDatabaseIsRefused) {
   ASSERT_EQ(db({"migrate"}).exit_code, 0);
   for (const std::string network : {"mainnet", "regtest"})
     expect_refusal(db({"migrate", "--network", network}), 1,
-                   "holds wallets of bitcoin devnet, not of");
+                   "holds wallets of bitcoin devnet, but the settings or");
   change("INSERT INTO coffer_migrations VALUES ('core', 99, 'future', '', 0)");
   expect_refusal(db({"migrate"}), 1, "use a newer coffer");
   const Finished shown = db({"status"});
@@ -164,7 +164,8 @@ TEST_F(DbCommands, ANewerOrForeignDatabaseIsRefused) {
 
 TEST_F(DbCommands, TheDataDirectorySaysWhichNetworkItIs) {
   ASSERT_EQ(run({"sync", "--to", "5", "--data", data()}).exit_code, 0);
-  expect_refusal(db({"migrate", "--network", "mainnet"}), 1, "holds bitcoin devnet");
+  expect_refusal(db({"migrate", "--network", "mainnet"}), 1,
+                 "belongs to bitcoin devnet, not to bitcoin mainnet");
   EXPECT_EQ(db({"migrate"}).exit_code, 0);
   ASSERT_EQ(run({"sync", "--to", "5", "--chain", "cardano", "--data", data("ada")}).exit_code, 0);
   expect_refusal(db({"migrate"}, "ada"), 3, "bitcoin only");
@@ -296,7 +297,7 @@ TEST_F(DbOnPostgres, MigrateThenStatus) {
   EXPECT_TRUE(contains(shown, "connections besides this one")) << shown;
   EXPECT_FALSE(contains(shown, "hunter2")) << shown;
   expect_refusal(db({"migrate", "--network", "mainnet"}), 1,
-                 "holds wallets of bitcoin devnet, not of");
+                 "holds wallets of bitcoin devnet, but the settings or");
   EXPECT_FALSE(fs::exists(data()));
 }
 

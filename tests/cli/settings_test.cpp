@@ -379,9 +379,9 @@ TEST(ConfigKeys, HelpAndDocumentationNameEveryKey) {
     EXPECT_NE(help.find(fmt::format("\n{}", key.name)), std::string::npos);
     EXPECT_NE(markdown.find(fmt::format("| `{}` |", key.name)), std::string::npos);
   }
-  EXPECT_TRUE(
-      help.starts_with("\ndata_dir = \"coffer-data\"  (default)\n    Where Coffer keeps its data.\n"
-                       "    Takes a directory. COFFER_DATA_DIR, --data-dir, --data\n"))
+  EXPECT_TRUE(help.starts_with(
+      "\ndata_dir = \"coffer-data\"  (default)\n    Directory where Coffer keeps its data.\n"
+      "    Takes a directory. COFFER_DATA_DIR, --data-dir, --data\n"))
       << help;
 }
 

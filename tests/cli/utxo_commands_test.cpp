@@ -89,7 +89,7 @@ TEST_F(UtxoCommands, WrongGenesisFilesMakeNothing) {
   expect_refusal(run({"sync", "--chain", "cardano", "--network", "preview", "--source", source,
                       "--genesis", data("genesis"), "--data", data()}),
                  2, "magic 1, not of preview");
-  expect_refusal(sync({"--genesis", data("genesis")}), 2, "drop --genesis");
+  expect_refusal(sync({"--genesis", data("genesis")}), 2, "remove --genesis");
   EXPECT_FALSE(fs::exists(data()));
 }
 

@@ -67,7 +67,7 @@ TEST_F(WalletCommands, WhatContradictsItselfIsRefused) {
   expect_refusal(wallet({"select", "shop", "5", "--lock-id", std::string(64, 'x'), "--for", "1m"}),
                  2, "got a character that is none");
   expect_refusal(wallet({"import", "address", "shop", "bc1nobody"}), 2, "address 'bc1nobody'");
-  expect_refusal(run({"status", "--data", data()}), 1, "only wallets in");
+  expect_refusal(run({"status", "--data", data()}), 1, "holds only wallets");
 }
 
 TEST_F(WalletCommands, ALeasedCoinIsSpentByForceAndAHeldOneByABump) {
@@ -156,7 +156,7 @@ TEST_F(WalletCommands, NothingIsMadeBesideWalletsOfAnotherNetwork) {
            {"wallet", "rescan", "shop"}, {"sync", "--to", "1"}, {"serve"}}) {
     std::vector<std::string> arguments = command;
     arguments.insert(arguments.end(), {"--data", data()});
-    expect_refusal(run(arguments), 1, "give --network regtest");
+    expect_refusal(run(arguments), 1, "add --network regtest");
   }
   EXPECT_FALSE(std::filesystem::exists(data() + "/db"));
 }
@@ -165,9 +165,10 @@ TEST_F(WalletCommands, NorAreTheyTakenForThoseOfAnotherDataDirectory) {
   ASSERT_EQ(run({"wallet", "create", "shop", "--network", "regtest", "--data", data()}).exit_code,
             0);
   ASSERT_EQ(run({"sync", "--to", "1", "--data", data("demo")}).exit_code, 0);
-  expect_refusal(run({"wallet", "list", "--data", data("demo")},
-                     {"COFFER_WALLET_DATABASE=sqlite:" + data() + "/wallet.db"}),
-                 1, "holds wallets of bitcoin regtest, not of devnet as the settings or");
+  expect_refusal(
+      run({"wallet", "list", "--data", data("demo")},
+          {"COFFER_WALLET_DATABASE=sqlite:" + data() + "/wallet.db"}),
+      1, "holds wallets of bitcoin regtest, but the settings or " + data("demo") + " say devnet");
   EXPECT_EQ(as_json({"list"}).at("wallets").as_array().size(), 1u);
 }
 
