@@ -87,7 +87,7 @@ class RpcMempool : public testing::Test {
   std::size_t blocks_ = 0;
 };
 
-TEST_F(RpcMempool, OnlyBytesOfTheIdAreTold) {
+TEST_F(RpcMempool, OnlyBytesOfTheIdAreReported) {
   feed::RpcOptions options;
   options.poll_ms = 10;
   start(options);
@@ -106,7 +106,7 @@ TEST_F(RpcMempool, OnlyBytesOfTheIdAreTold) {
   EXPECT_EQ(logged.find(printed(asked_), first + 1), std::string::npos) << logged;
 }
 
-TEST_F(RpcMempool, AWrongAnswerStandsInNoOthersWay) {
+TEST_F(RpcMempool, WrongAnswerDoesNotBlockOthers) {
   feed::RpcOptions options;
   options.poll_ms = 10;
   start(options);
@@ -122,7 +122,7 @@ TEST_F(RpcMempool, AWrongAnswerStandsInNoOthersWay) {
   ASSERT_TRUE(until([&] { return blocks_ == 6; }));
 }
 
-TEST_F(RpcMempool, ANodeThatIsWrongAboutAllIsAskedABoundedNumberOfTimes) {
+TEST_F(RpcMempool, AlwaysWrongNodeIsAskedBoundedTimes) {
   feed::RpcOptions options;
   options.poll_ms = 3'600'000;
   start(options);
@@ -139,7 +139,7 @@ TEST_F(RpcMempool, ANodeThatIsWrongAboutAllIsAskedABoundedNumberOfTimes) {
   EXPECT_EQ(told_, std::vector<Hash256>{});
 }
 
-TEST_F(RpcMempool, AnAnnouncedTransactionIsAskedForAgain) {
+TEST_F(RpcMempool, AnnouncedTransactionIsRequestedAgain) {
   feed::ZmqPublisher publisher;
   feed::RpcOptions options;
   options.poll_ms = 10;
