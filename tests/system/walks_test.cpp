@@ -133,6 +133,44 @@ TEST(Walks, FiveAndShort) {
   }
 }
 
+// `Suite.Name`, `Suite.Beginning…` and `Suite.*` in backticks, as pages cite tests.
+std::set<std::string> cited_tests(const std::string& page) {
+  static const std::regex kCited("`([A-Z][A-Za-z0-9]+\\.)(([A-Z][A-Za-z0-9]+)(…)?|\\*)`");
+  std::set<std::string> cited;
+  for (std::sregex_iterator it(page.begin(), page.end(), kCited), end; it != end; ++it)
+    cited.insert((*it)[1].str() + (*it)[3].str() +
+                 ((*it)[4].matched || !(*it)[3].matched ? "" : "\n"));
+  return cited;
+}
+
+TEST(Walks, CitedTestsExist) {
+  static const std::regex kTest(R"(\bTEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\))");
+  std::set<std::string> tests;
+  for (const char* root : {"src", "tests"})
+    for (const auto& entry : fs::recursive_directory_iterator(root)) {
+      if (entry.path().extension() != ".cpp" && entry.path().extension() != ".h") continue;
+      const std::string text = text_of(entry.path());
+      for (auto from = text.find("\nTEST"); from != std::string::npos;
+           from = text.find("\nTEST", from + 1)) {
+        const std::string head = text.substr(from, 200);
+        if (std::smatch match; std::regex_search(head, match, kTest))
+          tests.insert(match[1].str() + "." + match[2].str() + "\n");
+      }
+    }
+  std::size_t found = 0;
+  for (const auto& entry : fs::recursive_directory_iterator("docs")) {
+    if (entry.path().extension() != ".md" || entry.path().filename() == "template.md") continue;
+    for (const std::string& cited : cited_tests(text_of(entry.path()))) {
+      const auto at = tests.lower_bound(cited);
+      EXPECT_TRUE(at != tests.end() && at->starts_with(cited)) << entry.path() << ": " << cited;
+      ++found;
+    }
+  }
+  EXPECT_GT(found, 20u);
+  EXPECT_EQ(cited_tests("`Aa.Bb` `Cc.Dd…` `Ee.*` `f.g` `Hh.ii`"),
+            (std::set<std::string>{"Aa.Bb\n", "Cc.Dd", "Ee."}));
+}
+
 // The check itself: it must object to a wrong name and accept a right one.
 TEST(Walks, WrongNamesAreFound) {
   const SourceTree tree = {
