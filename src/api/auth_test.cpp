@@ -43,7 +43,7 @@ struct Guarded : Fixture {
   }
 };
 
-TEST(Auth, first_start_makes_a_private_token) {
+TEST(Auth, FirstStartMakesAPrivateToken) {
   Guarded f;
   f.start();
   struct stat info;
@@ -60,7 +60,7 @@ TEST(Auth, first_start_makes_a_private_token) {
   EXPECT_NE(other.token(), token);
 }
 
-TEST(Auth, loopback_rules) {
+TEST(Auth, LoopbackRules) {
   Guarded f;
   ASSERT_TRUE(ensure_read_token(f.dir.path()));
   f.start();
@@ -80,7 +80,7 @@ TEST(Auth, loopback_rules) {
   EXPECT_EQ(http::find_header(refused.headers, "WWW-Authenticate"), "Bearer");
 }
 
-TEST(Auth, near_misses_are_refused) {
+TEST(Auth, NearMissesAreRefused) {
   Guarded f;
   f.start();
   std::string token = f.token(), changed = token;
@@ -92,7 +92,7 @@ TEST(Auth, near_misses_are_refused) {
   EXPECT_EQ(f.status(Method::kPost, "/api/v1/write", {{"authorization", "bearer " + token}}), 200);
 }
 
-TEST(Auth, behind_a_proxy_everything_but_health_needs_a_token) {
+TEST(Auth, BehindAProxyEverythingButHealthNeedsAToken) {
   Guarded f;
   f.options.behind_proxy = true;
   ASSERT_TRUE(ensure_read_token(f.dir.path()));
@@ -107,7 +107,7 @@ TEST(Auth, behind_a_proxy_everything_but_health_needs_a_token) {
   EXPECT_EQ(f.status(Method::kGet, "/health/ready"), 200);
 }
 
-TEST(Auth, beyond_loopback_needs_tls_or_a_proxy) {
+TEST(Auth, BeyondLoopbackNeedsTlsOrAProxy) {
   Guarded f;
   f.options.http.listen = "0.0.0.0:0";
   auto refused = Service::start(f.options, f.metrics, f.clock);
@@ -116,7 +116,7 @@ TEST(Auth, beyond_loopback_needs_tls_or_a_proxy) {
   EXPECT_NE(refused.error().message.find("http.tls.cert"), std::string::npos);
 }
 
-TEST(Auth, a_token_file_that_others_can_read_is_refused) {
+TEST(Auth, TokenFileThatOthersCanReadIsRefused) {
   Guarded f;
   f.start();
   f.service.reset();
@@ -130,7 +130,7 @@ TEST(Auth, a_token_file_that_others_can_read_is_refused) {
   EXPECT_EQ(Service::start(f.options, f.metrics, f.clock).error().code, Code::kInvalidInput);
 }
 
-TEST(Auth, reload_takes_a_new_read_token) {
+TEST(Auth, ReloadTakesANewReadToken) {
   Guarded f;
   f.start();
   ASSERT_TRUE(ensure_read_token(f.dir.path()));
@@ -143,7 +143,7 @@ TEST(Auth, reload_takes_a_new_read_token) {
   EXPECT_EQ(f.status(Method::kGet, "/api/v1/private", read), 200);  // the old ones stay
 }
 
-TEST(Auth, foreign_origins_change_nothing) {
+TEST(Auth, ForeignOriginsChangeNothing) {
   Guarded f;
   f.start();
   auto with_origin = [&](std::string origin) {
@@ -159,7 +159,7 @@ TEST(Auth, foreign_origins_change_nothing) {
   EXPECT_FALSE(http::find_header(answer.headers, "Access-Control-Allow-Origin"));
 }
 
-TEST(Auth, repeated_failures_are_slowed_down) {
+TEST(Auth, RepeatedFailuresAreSlowedDown) {
   Guarded f;
   f.start();
   std::string wrong(64, '0');
@@ -173,7 +173,7 @@ TEST(Auth, repeated_failures_are_slowed_down) {
   EXPECT_EQ(http::count(f.file("audit.log"), "\n"), 22u);
 }
 
-TEST(Audit, writes_a_line_for_each_write) {
+TEST(Audit, WritesALineForEachWrite) {
   Guarded f;
   f.start();
   f.status(Method::kPost, "/api/v1/write", bearer(f.token()));
@@ -196,7 +196,7 @@ TEST(Audit, writes_a_line_for_each_write) {
   EXPECT_EQ(http::count(f.file("audit.log"), "\n"), 1u);
 }
 
-TEST(Audit, nothing_changes_while_it_cannot_be_written) {
+TEST(Audit, NothingChangesWhileItCannotBeWritten) {
   Guarded f;
   std::filesystem::create_symlink("/dev/full", f.dir.path() / "audit.log");  // every write fails
   f.start();
@@ -211,7 +211,7 @@ TEST(Audit, nothing_changes_while_it_cannot_be_written) {
   EXPECT_EQ(f.writes, 2);
 }
 
-TEST(Secrets, are_in_no_log_and_no_answer) {
+TEST(Secrets, AreInNoLogAndNoAnswer) {
   const LogCapture captured;
   std::string seen, token, wrong(64, 'e');
   {

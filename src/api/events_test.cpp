@@ -33,7 +33,7 @@ void expect_blocks(const std::string& text, std::uint64_t first, std::uint64_t l
   EXPECT_EQ(http::count(text, "event: block\n"), last - first + 1);
 }
 
-TEST(Events, only_new_ones_without_an_id) {
+TEST(Events, WithoutIdOnlyNewEvents) {
   Fixture f;
   f.events.append_blocks(5);
   f.start();
@@ -48,7 +48,7 @@ TEST(Events, only_new_ones_without_an_id) {
             std::string::npos);
 }
 
-TEST(Events, resume_by_header_query_or_count) {
+TEST(Events, ResumeByHeaderQueryOrCount) {
   Fixture f;
   f.events.append_blocks(1000);
   f.start();
@@ -59,7 +59,7 @@ TEST(Events, resume_by_header_query_or_count) {
   expect_blocks(Listener(f, "?last=5000").until(1000), 1, 1000);
 }
 
-TEST(Events, a_client_that_reconnects_misses_nothing) {
+TEST(Events, ClientThatReconnectsMissesNothing) {
   Fixture f;
   f.start();
   std::uint64_t seen = 0;
@@ -72,7 +72,7 @@ TEST(Events, a_client_that_reconnects_misses_nothing) {
   }
 }
 
-TEST(Events, unknown_ids_get_a_reset) {
+TEST(Events, UnknownIdsGetAReset) {
   Fixture f(10);  // keeps 10
   f.events.append_blocks(30);
   f.start();
@@ -89,7 +89,7 @@ TEST(Events, unknown_ids_get_a_reset) {
   expect_blocks(text, 21, 30);
 }
 
-TEST(Events, an_empty_log_and_a_future_id) {
+TEST(Events, EmptyLogAndAFutureId) {
   Fixture f;
   f.start();
   Listener fresh(f, "?after=0"), future(f, "?after=7");
@@ -100,7 +100,7 @@ TEST(Events, an_empty_log_and_a_future_id) {
   expect_blocks(future.until(1), 1, 1);
 }
 
-TEST(Events, a_long_history_goes_through_a_small_buffer) {
+TEST(Events, LongHistoryGoesThroughASmallBuffer) {
   Fixture f(20'000);
   for (int i = 0; i < 5000; ++i)
     f.events.append("block", "{\"x\":\"" + std::string(1000, 'y') + "\"}");
@@ -109,7 +109,7 @@ TEST(Events, a_long_history_goes_through_a_small_buffer) {
   expect_blocks(Listener(f, "?after=0").until(5000), 1, 5000);  // 5 MB, though 512 kB is the bound
 }
 
-TEST(Events, bad_ids_are_refused) {
+TEST(Events, BadIdsAreRefused) {
   Fixture f;
   f.start();
   for (auto query : {"?after=x", "?after=-1", "?after=", "?last=x", "?after=99999999999999999999"})
@@ -117,7 +117,7 @@ TEST(Events, bad_ids_are_refused) {
   EXPECT_EQ(f.get("/api/v1/events", {{"Last-Event-ID", "abc"}}).status, 400);
 }
 
-TEST(Events, a_hundred_subscribers_and_not_one_more) {
+TEST(Events, SubscribersAreBounded) {
   Fixture f;
   f.options.event_limits.max_subscribers = 100;
   f.start();
@@ -135,7 +135,7 @@ TEST(Events, a_hundred_subscribers_and_not_one_more) {
   }));
 }
 
-TEST(Events, a_failing_log_ends_the_stream) {
+TEST(Events, FailingLogEndsTheStream) {
   Fixture f;
   f.start();
   Listener listener(f, "");
@@ -147,7 +147,7 @@ TEST(Events, a_failing_log_ends_the_stream) {
   expect_blocks(Listener(f, "?after=0").until(1), 1, 1);
 }
 
-TEST(Events, stop_ends_streams_while_events_come) {
+TEST(Events, StopEndsStreamsWhileEventsCome) {
   Fixture f;
   f.start();
   Listener one(f, "?after=0"), two(f, "?after=0");

@@ -14,7 +14,7 @@ constexpr std::string_view kProblemSchema =
     R"({"type":"object","description":"An RFC 9457 problem document","required":["type","title",)"
     R"("status","detail","code"],"properties":{"type":{"type":"string"},"title":{"type":"string"},)"
     R"("status":{"type":"integer"},"detail":{"type":"string"},"code":{"type":"string",)"
-    R"("description":"stable; a program may act on it"},"instance":{"type":"string"}}})";
+    R"("description":"stable: programs may rely on it"},"instance":{"type":"string"}}})";
 
 std::string reference(std::string_view schema) {
   return fmt::format(R"({{"$ref":"#/components/schemas/{}"}})", schema);

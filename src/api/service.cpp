@@ -86,12 +86,12 @@ Result<> Service::Impl::start() {
 
 void Service::Impl::add_health(RouteTable& to) {
   to.add({.pattern = "/health/live",
-          .summary = "200 as soon as the process serves",
+          .summary = "Answer 200 while the process serves requests",
           .scope = Scope::kPublic,
           .response_schema = "Live",
           .handler = [](const http::Request&) { return http::json_response(R"({"live":true})"); }});
   to.add({.pattern = "/health/ready",
-          .summary = "200 when close enough to the source, else 503 with the reasons",
+          .summary = "Answer 200 when close enough to the source, otherwise 503 with the reasons",
           .scope = Scope::kPublic,
           .response_schema = "Readiness",
           .handler = [this](const http::Request&) {
@@ -104,11 +104,11 @@ void Service::Impl::add_routes(RouteTable& to) {
   add_status_schemas(to, options.module_schemas);
   to.add_schema("OpenApi", R"({"type":"object"})");
   to.add({.pattern = "/",
-          .summary = "The status page",
+          .summary = "Get the status page",
           .content_type = "text/html",
           .handler = [](const http::Request&) { return status_page(); }});
   to.add({.pattern = "/metrics",
-          .summary = "Metrics in Prometheus' text format",
+          .summary = "Get metrics in the Prometheus text format",
           .content_type = "text/plain",
           .handler = [this](const http::Request&) {
             http::Response response = http::text_response(metrics.text());
@@ -116,41 +116,44 @@ void Service::Impl::add_routes(RouteTable& to) {
             return response;
           }});
   to.add({.pattern = "/openapi.json",
-          .summary = "This description",
+          .summary = "Get this OpenAPI document",
           .response_schema = "OpenApi",
           .handler = [this](const http::Request&) { return http::json_response(openapi); }});
-  to.add({.pattern = "/api/v1/status",
-          .summary = "What runs, where it stands and how far behind it is",
-          .response_schema = "Status",
-          .handler = [this](const http::Request&) {
-            return http::json_response(to_json(options.status()));
-          }});
+  to.add(
+      {.pattern = "/api/v1/status",
+       .summary = "Get the tip, the state of each consumer and how far behind the source they are",
+       .response_schema = "Status",
+       .handler = [this](const http::Request&) {
+         return http::json_response(to_json(options.status()));
+       }});
 }
 
 void Service::Impl::add_events(RouteTable& to) {
   hub = std::make_unique<EventHub>(*options.events, options.event_limits);
   const char* number = R"({"type":"integer","minimum":0})";
-  to.add({.pattern = "/api/v1/events",
-          .summary =
-              "Blocks and rollbacks as Server-Sent Events: block, rollback, and reset when the "
-              "id asked for is not kept",
-          .parameters = {{.name = "after",
-                          .in = Parameter::In::kQuery,
-                          .description = "start after this event; without it, with what comes next",
-                          .schema = number},
-                         {.name = "last",
-                          .in = Parameter::In::kQuery,
-                          .description = "start this many events back, as far as they are kept",
-                          .schema = number},
-                         {.name = "Last-Event-ID",
-                          .in = Parameter::In::kHeader,
-                          .description = "the same, as browsers send it; wins over `after`",
-                          .schema = number}},
-          .content_type = "text/event-stream",
-          .stream = [this](const http::Request& request,
-                           const std::shared_ptr<http::EventStream>& stream) {
-            return hub->subscribe(request, stream);
-          }});
+  to.add(
+      {.pattern = "/api/v1/events",
+       .summary =
+           "Stream blocks and rollbacks as Server-Sent Events: block, rollback, and reset when the "
+           "requested id is no longer kept",
+       .parameters = {{.name = "after",
+                       .in = Parameter::In::kQuery,
+                       .description =
+                           "Start after the event with this id; default: only new events",
+                       .schema = number},
+                      {.name = "last",
+                       .in = Parameter::In::kQuery,
+                       .description = "Start this many events back, as far as they are kept",
+                       .schema = number},
+                      {.name = "Last-Event-ID",
+                       .in = Parameter::In::kHeader,
+                       .description = "As `after`, and takes precedence; browsers send it",
+                       .schema = number}},
+       .content_type = "text/event-stream",
+       .stream = [this](const http::Request& request,
+                        const std::shared_ptr<http::EventStream>& stream) {
+         return hub->subscribe(request, stream);
+       }});
 }
 
 std::optional<http::Response> Service::Impl::before(const http::Request& request,

@@ -15,7 +15,7 @@ namespace {
 
 namespace json = boost::json;
 
-TEST(Service, live_and_ready) {
+TEST(Service, LiveAndReady) {
   Fixture f;
   f.start();
   EXPECT_EQ(f.get("/health/live").status, 200);
@@ -40,7 +40,7 @@ TEST(Service, live_and_ready) {
   EXPECT_EQ(f.get("/health/ready").status, 200);
 }
 
-TEST(Service, status_survives_the_way_through_json) {
+TEST(Service, StatusJsonRoundTrip) {
   Fixture f;
   f.start();
   auto answer = f.get("/api/v1/status");
@@ -91,7 +91,7 @@ Route test_route(http::Method method, std::string pattern, Scope scope) {
   return route;
 }
 
-TEST(Service, openapi_describes_every_route) {
+TEST(Service, OpenapiDescribesEveryRoute) {
   Fixture f;
   RouteTable all;
   f.options.more_routes = [&](RouteTable& table) {
@@ -128,7 +128,7 @@ TEST(Service, openapi_describes_every_route) {
   EXPECT_EQ(document.at("paths").at("/health/live").at("get").at("security"), json::array());
 }
 
-TEST(Service, metrics_count_by_pattern) {
+TEST(Service, MetricsCountByPattern) {
   Fixture f;
   f.options.more_routes = [](RouteTable& table) {
     Route route = test_route(http::Method::kGet, "/api/v1/things/{id}", Scope::kRead);
@@ -155,7 +155,7 @@ TEST(Service, metrics_count_by_pattern) {
   EXPECT_EQ(text.find("things/one"), std::string::npos);
 }
 
-TEST(Service, the_page_allows_only_its_own_script) {
+TEST(Service, PageAllowsOnlyItsOwnScript) {
   Fixture f;
   f.start();
   auto page = f.get("/");
@@ -170,7 +170,7 @@ TEST(Service, the_page_allows_only_its_own_script) {
   EXPECT_EQ(page.body.find("https://"), std::string::npos);
 }
 
-TEST(Service, errors_of_handlers_become_problems) {
+TEST(Service, ErrorsOfHandlersBecomeProblems) {
   Fixture f;
   f.options.more_routes = [](RouteTable& table) {
     Route route = test_route(http::Method::kGet, "/api/v1/gone", Scope::kRead);
@@ -189,7 +189,7 @@ TEST(Service, errors_of_handlers_become_problems) {
                             "code":"beyond_window","instance":"/api/v1/gone"})"));
 }
 
-TEST(Service, port_in_use_is_one_clear_line) {
+TEST(Service, PortInUseIsOneClearLine) {
   Fixture f, g;
   f.start();
   g.options.http.listen = f.service->address();
@@ -199,7 +199,7 @@ TEST(Service, port_in_use_is_one_clear_line) {
   EXPECT_EQ(refused.error().message.find('\n'), std::string::npos);
 }
 
-TEST(Metrics, the_same_name_is_the_same_metric) {
+TEST(Metrics, SameNameIsTheSameMetric) {
   Metrics metrics;
   metrics.counter("a_total", "help", {{"x", "1"}}).add(2);
   metrics.counter("a_total", "help", {{"x", "1"}}).add();

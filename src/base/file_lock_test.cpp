@@ -59,7 +59,7 @@ class Holder {
   pid_t pid_ = -1;
 };
 
-TEST_F(FileLockTest, IsHeldUntilItGoes) {
+TEST_F(FileLockTest, HeldUntilDestroyed) {
   std::optional<FileLock> lock = FileLock::take(path_).value();
   FileLock moved = *std::move(lock);
   lock.reset();  // NOLINT(bugprone-use-after-move): what it holds is moved, it is not
@@ -88,7 +88,7 @@ TEST_F(FileLockTest, NamesTheProcessThatHoldsAnyLock) {
   }
 }
 
-TEST_F(FileLockTest, MakesNoFile) {
+TEST_F(FileLockTest, CreatesNoFile) {
   const auto missing = FileLock::take(dir_.path() / "none");
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, Code::kNotFound);

@@ -116,7 +116,7 @@ TEST(Bus, FlushesLaterWhileTheSourceHasMore) {
   while (a.flushes < 2) std::this_thread::yield();
 }
 
-TEST(Bus, TransactionsDoNotPutTheFlushOff) {
+TEST(Bus, TransactionsDoNotDelayTheFlush) {
   Recorder a("a");
   Bus bus({.flush_delay_ms = 100});
   bus.add(a);
@@ -133,7 +133,7 @@ TEST(Bus, TransactionsDoNotPutTheFlushOff) {
   EXPECT_GT(a.flushes, 0);
 }
 
-TEST(Bus, PassesOverBlocksThatAConsumerHas) {  // E3
+TEST(Bus, SkipsBlocksThatTheConsumerHas) {  // E3
   Recorder a("a");
   Bus bus;
   bus.add(a);
@@ -143,7 +143,7 @@ TEST(Bus, PassesOverBlocksThatAConsumerHas) {  // E3
   EXPECT_EQ(a.seen, "+0 +1 +2 ");
 }
 
-TEST(Bus, AConsumerThatCannotFollowHaltsAlone) {  // E10
+TEST(Bus, FailingConsumerHaltsAlone) {  // E10
   Recorder good("good"), bad("bad");
   bad.fail_times = 1;
   bad.failure = Code::kBeyondWindow;
@@ -161,7 +161,7 @@ TEST(Bus, AConsumerThatCannotFollowHaltsAlone) {  // E10
   EXPECT_EQ(bus.lowest_position()->block_count(), 5u);  // the halted one holds nobody back
 }
 
-TEST(Bus, RetriesWhatIsRetryable) {
+TEST(Bus, RetryableErrorsAreRetried) {
   Recorder a("a");
   a.fail_times = 3;
   Bus bus({.first_pause_ms = 1});
@@ -176,7 +176,7 @@ TEST(Bus, RetriesWhatIsRetryable) {
   EXPECT_EQ(bus.consumers()[0].state, ConsumerState::kHalted);
 }
 
-TEST(Bus, AConsumerThatCanWaitHearsNothingUntilItIsResumed) {
+TEST(Bus, WaitingConsumerGetsNoEventsUntilResumed) {
   Recorder steady("steady"), remote("remote");
   remote.waits = true;
   remote.fail_times = 3;
@@ -221,7 +221,7 @@ TEST(Bus, StopEndsAWaitingConsumer) {
   EXPECT_EQ(remote.seen, "");
 }
 
-TEST(Bus, AWaitThatFindsDamageEndsInAHalt) {
+TEST(Bus, DamageFoundWhileWaitingHalts) {
   Recorder remote("remote");
   remote.waits = true;
   remote.fail_times = 1;
@@ -238,7 +238,7 @@ TEST(Bus, AWaitThatFindsDamageEndsInAHalt) {
   EXPECT_FALSE(bus.has_recovered());
 }
 
-TEST(Bus, OnlyWhatIsAwayIsWaitedFor) {
+TEST(Bus, WaitsOnlyForUnavailableStores) {
   const std::pair<Code, ConsumerState> cases[] = {{Code::kCorrupt, ConsumerState::kHalted},
                                                   {Code::kConflict, ConsumerState::kHalted},
                                                   {Code::kTimeout, ConsumerState::kWaiting},
@@ -257,7 +257,7 @@ TEST(Bus, OnlyWhatIsAwayIsWaitedFor) {
   }
 }
 
-TEST(Bus, ABlockThatDoesNotFollowHaltsTheConsumer) {
+TEST(Bus, DetachedBlockHaltsTheConsumer) {
   for (const BlockApplied& wrong : {toy_block(2), toy_block(1, 1, 9)}) {
     Recorder a("a");
     Bus bus;
@@ -274,7 +274,7 @@ TEST(Bus, ABlockThatDoesNotFollowHaltsTheConsumer) {
   }
 }
 
-TEST(Bus, ABlockThatDoesNotFollowOriginNamesOrigin) {
+TEST(Bus, DetachedBlockAtOriginNamesOrigin) {
   Recorder a("a");
   Bus bus;
   bus.add(a);
@@ -284,7 +284,7 @@ TEST(Bus, ABlockThatDoesNotFollowOriginNamesOrigin) {
   EXPECT_EQ(bus.consumers()[0].problem, "block at ordinal 1 does not follow its own tip, Origin");
 }
 
-TEST(Bus, AFullQueueMakesThePublisherWait) {
+TEST(Bus, FullQueueMakesThePublisherWait) {
   Recorder slow("slow");
   std::promise<void> open;
   slow.gate = open.get_future().share();
@@ -307,7 +307,7 @@ TEST(Bus, AFullQueueMakesThePublisherWait) {
   EXPECT_EQ(slow.position().block_count(), 10u);
 }
 
-TEST(Bus, StopHandlesWhatIsQueuedAndRefusesMore) {
+TEST(Bus, StopHandlesQueuedEventsAndRefusesMore) {
   Recorder a("a");
   Bus bus;
   bus.add(a);

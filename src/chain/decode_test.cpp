@@ -69,21 +69,21 @@ TEST_F(Genesis, EveryTruncationIsAnErrorWithAPosition) {
             "block: bytes after the last transaction at byte 285");
 }
 
-TEST_F(Genesis, AChangedTransactionBreaksTheMerkleRoot) {
+TEST_F(Genesis, ChangedTransactionBreaksTheMerkleRoot) {
   raw_[200] ^= 1;
   EXPECT_EQ(decode(network_, raw_).error().message,
             "block: merkle root does not match its transactions");
   EXPECT_TRUE(decode(network_, raw_, {.hash = true, .verify = false}));
 }
 
-TEST_F(Genesis, ATransactionTwiceIsNotTheSameBlock) {  // CVE-2012-2459
+TEST_F(Genesis, RepeatedTransactionIsNoticed) {  // CVE-2012-2459
   Bytes twice = raw_;
   twice[80] = 2;
   twice.insert(twice.end(), raw_.begin() + 81, raw_.end());
   EXPECT_FALSE(decode(network_, twice));
 }
 
-TEST_F(Genesis, ABlockBeyondTheBoundIsRefused) {
+TEST_F(Genesis, BlockBeyondTheBoundIsRefused) {
   Block block;
   const Bytes huge((8u << 20) + 1);
   EXPECT_EQ(decode_into(block, network_, huge).error().code, Code::kTooLarge);

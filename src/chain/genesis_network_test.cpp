@@ -34,7 +34,7 @@ TEST(GenesisNetwork, FilesAreCheckedByMagicAndHash) {
       std::string::npos);
 }
 
-TEST(GenesisNetwork, APrivateNetworkTakesItsParametersFromTheFile) {
+TEST(GenesisNetwork, PrivateNetworkTakesItsParametersFromTheFile) {
   const TempDir dir;
   const auto with = [&](const std::string& text) {
     std::ofstream(dir.path() / "shelley-genesis.json") << text;

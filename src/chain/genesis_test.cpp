@@ -32,7 +32,7 @@ void expect_known(const GenesisUtxo& utxo) {
   EXPECT_EQ(utxo.kind, GenesisKind::kRedeem);
 }
 
-TEST(GenesisUtxos, AKnownRedeemAddress) {
+TEST(GenesisUtxos, KnownRedeemAddress) {
   const auto utxos = byron_genesis_utxos(as_bytes(kKnownFile)).value();
   ASSERT_EQ(utxos.size(), 1u);
   expect_known(utxos[0]);

@@ -90,7 +90,7 @@ TEST_F(ChainStateTest, GrowsAndResolves) {
   EXPECT_TRUE(state_->verify());
 }
 
-TEST_F(ChainStateTest, AForkIsOneRollbackThenTheNewBlocks) {
+TEST_F(ChainStateTest, ForkIsOneRollbackThenTheNewBlocks) {
   add_line(0, 0, 5);
   last_ = hash(0, 2);
   const Connected fork = add(header(1, 3, hash(0, 2)));
@@ -119,7 +119,7 @@ TEST_F(ChainStateTest, StaleHeadersAreKeptForTheWindowOnly) {
   EXPECT_TRUE(state_->header(hash(1, 3)).value());  // the chain's own stay
 }
 
-TEST_F(ChainStateTest, AStaleBlockThatComesBackIsKept) {
+TEST_F(ChainStateTest, ReconnectedStaleBlockIsKept) {
   add_line(0, 0, 5);
   last_ = hash(0, 4);
   add_line(1, 5, 5);
@@ -154,7 +154,7 @@ TEST_F(ChainStateTest, RefusesNumbersAndSlotsThatDoNotFollow) {
   EXPECT_EQ(state_->tip()->hash, hash(0, 2));
 }
 
-TEST_F(ChainStateTest, ADatabaseBelongsToOneNetwork) {  // E5
+TEST_F(ChainStateTest, DatabaseBelongsToOneNetwork) {  // E5
   add_line(0, 0, 2);
   const auto other = chain::find_network("cardano", "preview").value();
   const auto refused = ChainState::open(*db_, other, Identity::of(other), kWindow);
@@ -170,7 +170,7 @@ TEST_F(ChainStateTest, ADatabaseBelongsToOneNetwork) {  // E5
   EXPECT_EQ(state_->tip()->number.value, 2u);
 }
 
-TEST_F(ChainStateTest, ADatabaseWithoutABlockBelongsToNobody) {  // E15
+TEST_F(ChainStateTest, EmptyDatabaseHasNoNetwork) {  // E15
   const auto other = chain::find_network("cardano", "preview").value();
   EXPECT_TRUE(ChainState::open(*db_, other, Identity::of(other), kWindow));
   const kv::Column meta = db_->column(kMetaColumn).value();
@@ -180,7 +180,7 @@ TEST_F(ChainStateTest, ADatabaseWithoutABlockBelongsToNobody) {  // E15
   EXPECT_FALSE(ChainState::open(*db_, other, Identity::of(other), kWindow));
 }
 
-TEST_F(ChainStateTest, APrivateNetworkIsKeptWithItsParameters) {
+TEST_F(ChainStateTest, PrivateNetworkIsKeptWithItsParameters) {
   chain::CardanoParams params{42, 1, {{0, 0, 1'700'000'000, 100, 500}}};
   Hash256 genesis{};
   genesis.fill(5);
@@ -213,7 +213,7 @@ TEST_F(ChainStateTest, ConsumersReopenWhereTheyWereAndUndoExactly) {
   EXPECT_NE(state_->digest().value(), chain_at_six);
 }
 
-TEST_F(ChainStateTest, ARollbackBeyondTheWindowIsRefusedWhole) {  // U2
+TEST_F(ChainStateTest, RollbackBeyondTheWindowIsRefusedWhole) {  // U2
   add_line(0, 0, 30);
   const TotalsRecord before = totals_->current();
   const Position early = state_->resolve({Slot(), hash(0, 5)}).value().value();
@@ -269,7 +269,7 @@ TEST_F(ChainStateTest, BlocksOfTheWindowAreGroupedOnlyWhileBehind) {  // E2
   EXPECT_EQ(stored_after(4, 0), 5u);
 }
 
-TEST_F(ChainStateTest, TheEventLogNumbersAndForgets) {
+TEST_F(ChainStateTest, EventLogNumbersAndForgetsEvents) {
   int woken = 0;
   events_->on_append([&] { ++woken; });
   add_line(0, 0, 2);
@@ -295,7 +295,7 @@ TEST_F(ChainStateTest, TheEventLogNumbersAndForgets) {
   EXPECT_EQ(events_->range().last, 8u);
 }
 
-TEST_F(ChainStateTest, ADamagedTipIsCorruptNotWrong) {
+TEST_F(ChainStateTest, DamagedTipIsCorruptNotWrong) {
   add_line(0, 0, 2);
   kv::Batch batch;
   batch.put(db_->column("chain_meta").value(), as_bytes("tip"), hash(0, 1).view());

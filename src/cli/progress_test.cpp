@@ -79,7 +79,7 @@ TEST_F(Progress, RateFollowsTheLastSecondsNotTheWholeJob) {
   EXPECT_NE(last_line().find(", 10.0/s"), std::string::npos) << last_line();
 }
 
-TEST_F(Progress, ARollbackAndAnOvershootAreShownAsTheyAre) {
+TEST_F(Progress, RollbackAndAnOvershootAreShownAsTheyAre) {
   ProgressBar bar({"syncing", "blocks", 100}, clock_, output(false));
   clock_.advance_ms(5'000);
   bar.update(90);
@@ -97,7 +97,7 @@ TEST_F(Progress, NothingToDo) {
   EXPECT_EQ(last_line(), "syncing: 0 blocks in 0 ms\n");
 }
 
-TEST_F(Progress, AnAbandonedBarEndsItsLine) {
+TEST_F(Progress, AbandonedBarEndsItsLine) {
   {
     ProgressBar bar({"syncing", "blocks", 10}, clock_, output(true));
     clock_.advance_ms(200);

@@ -124,7 +124,7 @@ Bytes nested(std::size_t depth) {
   return out;
 }
 
-TEST(CborReader, SkipsWhateverDepthTheInputHas) {  // E12
+TEST(CborReader, SkipsAnyDepth) {  // E12
   for (const std::size_t depth : {1u, 30u, 64u, 65u, 500u, 5'383u, 16'000u, 1'000'000u}) {
     Bytes data = nested(depth);
     const std::size_t size = data.size();
@@ -152,7 +152,7 @@ TEST(CborReader, DeepInputThatNeverEndsIsRefusedBeforeMemoryGrows) {
   EXPECT_STREQ(counting.fault().what, "more items than the input can hold");
 }
 
-TEST(CborReader, AContainerThatHasEndedStaysEnded) {
+TEST(CborReader, EndedContainerStaysEnded) {
   for (const char* text : {"8101", "9f01ff"}) {
     Bytes data = hex(text);
     const std::size_t size = data.size();

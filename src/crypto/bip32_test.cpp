@@ -85,7 +85,7 @@ TEST(Bip32, DerivesTheVectorsOfTheBip) {
   }
 }
 
-TEST(Bip32, WritesWhatItReads) {
+TEST(Bip32, TextRoundTrip) {
   for (const char* text : kWithZeros) EXPECT_EQ(parsed(text).text(), text);
   ExtendedPublicKey key = parsed(kSteps[0].parent);
   EXPECT_EQ(key.depth, 1);
@@ -96,14 +96,14 @@ TEST(Bip32, WritesWhatItReads) {
   EXPECT_EQ(parsed(key.text()), key);
 }
 
-TEST(Bip32, TheFingerprintIsWhatChildrenCallTheirParent) {
+TEST(Bip32, ChildrenNameTheFingerprintOfTheirParent) {
   for (const Step& step : kSteps) {
     const ExtendedPublicKey parent = parsed(step.parent);
     EXPECT_EQ(parent.derive(7).value().parent, parent.fingerprint());
   }
 }
 
-TEST(Bip32, RefusesWhatTheBipCallsInvalid) {
+TEST(Bip32, RefusesInvalidVectors) {
   for (const auto& [text, reason] : kInvalid) {
     const auto result = ExtendedPublicKey::parse(text);
     ASSERT_FALSE(result) << text;
@@ -152,7 +152,7 @@ TEST(Bip32, RefusesPrivateKeysWithoutRepeatingThem) {
       is_private_key("0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"));
 }
 
-TEST(Bip32, SendsOtherPrefixesAway) {
+TEST(Bip32, RefusesOtherPrefixes) {
   ExtendedPublicKey key = parsed(kSteps[0].parent);
   key.version = 0x04b24746;  // zpub
   const auto result = ExtendedPublicKey::parse(key.text());

@@ -108,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(All, Sha256Test,
                          testing::Values(Sha256Impl::kPortable, Sha256Impl::kShaNi),
                          testing::PrintToStringParamName());
 
-TEST(Sha256Choice, TheFastestIsTheDefault) {
+TEST(Sha256Choice, FastestIsTheDefault) {
   EXPECT_TRUE(sha256_available(Sha256Impl::kPortable));
   EXPECT_EQ(sha256_active(), sha256_available(Sha256Impl::kShaNi) ? "sha-ni" : "portable");
 }

@@ -37,7 +37,7 @@ TEST_F(BlkDir, ReadsObfuscatedFilesWithPreallocatedRoom) {
 }
 
 // Core writes on: in pieces, into preallocated room, into a new file, and finally another branch.
-TEST_F(BlkDir, FollowsWhatIsBeingWritten) {
+TEST_F(BlkDir, FollowsGrowingFiles) {
   DevnetChain one({.seed = 1, .txs_per_block = 3, .reorg_every = 0});
   std::vector<Bytes> blocks;
   for (int i = 0; i < 40; ++i) blocks.push_back(one.next().block);
@@ -79,7 +79,7 @@ TEST_F(BlkDir, FollowsWhatIsBeingWritten) {
   EXPECT_EQ(source.tip_number(), 41u);
 }
 
-TEST_F(BlkDir, PassesOverRubbishBetweenBlocks) {
+TEST_F(BlkDir, SkipsRubbishBetweenBlocks) {
   Made made = make(chain::Family::kBitcoin, 20);
   Bytes data = blk(kRegtest, {made.blocks.begin(), made.blocks.begin() + 10});
   for (int i = 0; i < 3000; ++i) data.push_back(static_cast<std::uint8_t>(i * 7 + 1));
@@ -89,7 +89,7 @@ TEST_F(BlkDir, PassesOverRubbishBetweenBlocks) {
   EXPECT_EQ(follow(source, kRegtest), made.best);
 }
 
-TEST_F(BlkDir, SaysWhatIsWrong) {
+TEST_F(BlkDir, ErrorsNameTheCause) {
   BlkDirSource empty(dir_.path(), kRegtest, system_clock());
   EXPECT_EQ(empty.intersect({}).error().code, Code::kInvalidInput);
   const Made made = make(chain::Family::kBitcoin, 20);
@@ -220,7 +220,7 @@ TEST_P(RewrittenBlkDir, FewBlocksBeforeWhatIsLeftOfTheOldOnes) {
   }
 }
 
-TEST_P(RewrittenBlkDir, TheSameBlocksInAnotherOrderNeedNoRollback) {
+TEST_P(RewrittenBlkDir, SameBlocksInAnotherOrderNeedNoRollback) {
   Branches made = branches(20, 40, 40, 3, false);
   put(0, tail(made.old_blocks, 0));
   auto chain = follow(source_, kRegtest);

@@ -122,7 +122,7 @@ TEST_P(Index, ForkIsTheNewestSharedBlock) {
   EXPECT_FALSE(index.find_fork(Hash256{}));
 }
 
-TEST_P(Index, ForgottenBlocksWereNeverThere) {
+TEST_P(Index, ForgottenBlocksAreUnknown) {
   DevnetChain devnet({.family = GetParam(), .seed = 6, .reorg_every = 8});
   std::vector<IndexedBlock> blocks;
   for (int i = 0; i < 200; ++i)

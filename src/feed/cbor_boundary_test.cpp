@@ -41,7 +41,7 @@ TEST(CborBoundary, EndsWhereTheItemEnds) {
   }
 }
 
-TEST(CborBoundary, SaysWhatCannotBecomeAnItem) {
+TEST(CborBoundary, RefusesMalformedItems) {
   for (const char* bad : {"1c", "fc", "ff", "81ff", "bf01ff", "1f", "3f", "df", "5f01", "5f5fff"}) {
     CborBoundary boundary;
     boundary.feed(hex(bad));

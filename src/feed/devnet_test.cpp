@@ -29,7 +29,7 @@ class Devnet : public testing::TestWithParam<Family> {
   const chain::Network network_ = network_of(GetParam());
 };
 
-TEST_P(Devnet, SameSeedSameBytesOtherSeedOtherBytes) {
+TEST_P(Devnet, SeedDecidesTheBytes) {
   DevnetChain a(options(7)), b(options(7)), c(options(8));
   bool differs = false;
   for (int i = 0; i < 200; ++i) {
@@ -152,7 +152,7 @@ std::vector<Bytes> read_all(Source& source) {
   }
 }
 
-TEST_P(Devnet, TheSourceResumesWhereTheReaderIs) {
+TEST_P(Devnet, SourceResumesWhereTheReaderIs) {
   DevnetSourceOptions source_options{.chain = options(9), .stop_height = 150, .resume = {}};
   DevnetSource straight(source_options, system_clock());
   ASSERT_TRUE(straight.intersect({}).value().is_origin());
@@ -176,7 +176,7 @@ TEST_P(Devnet, TheSourceResumesWhereTheReaderIs) {
   }
 }
 
-TEST_P(Devnet, TheSourceServesOlderBlocksOfItsBestChainOnly) {
+TEST_P(Devnet, SourceServesOlderBlocksOfItsBestChainOnly) {
   DevnetChain chain(options(9));
   Emission last;
   while (chain.best().size() <= 120) last = chain.next();
@@ -192,7 +192,7 @@ TEST_P(Devnet, TheSourceServesOlderBlocksOfItsBestChainOnly) {
     EXPECT_EQ(chain::decode(network_, blocks[i]).value().hash, chain.best()[i]);
 }
 
-TEST_P(Devnet, AForeignResumePointIsAConflict) {
+TEST_P(Devnet, ForeignResumePointIsAConflict) {
   Hash256 foreign{};
   foreign[3] = 9;
   DevnetSource source({.chain = options(1), .resume = {Slot(5), foreign}, .resume_number = 5},

@@ -73,7 +73,7 @@ TEST_P(Files, LongHexFilesAreReadInPieces) {
   EXPECT_EQ(follow(packed, network_), made.best);
 }
 
-TEST_P(Files, SaysWhichBlockIsMissing) {
+TEST_P(Files, NamesTheMissingBlock) {
   Made made = make(GetParam(), 30);
   const auto lost = chain::decode(network_, made.blocks[10]).value();
   made.blocks.erase(made.blocks.begin() + 10);
@@ -89,7 +89,7 @@ TEST_P(Files, SaysWhichBlockIsMissing) {
   EXPECT_NE(met.error().message.find("lines.hex"), std::string::npos);
 }
 
-TEST_P(Files, GoesOnAfterABlockThatOnlyTheReaderHas) {
+TEST_P(Files, ContinuesAfterBlockThatOnlyTheReaderHas) {
   DevnetChain devnet({.family = GetParam(), .seed = 4, .reorg_every = 0});
   Bytes hex;
   for (int i = 0; i < 40; ++i) {
@@ -107,7 +107,7 @@ TEST_P(Files, GoesOnAfterABlockThatOnlyTheReaderHas) {
 
 // The points of a reader far ahead are few: the block before the set's first need not be among
 // them.
-TEST_P(Files, GoesOnFromABlockWithinASetThatLacksTheFirstOnes) {
+TEST_P(Files, ContinuesWithinSetWithoutFirstBlocks) {
   DevnetChain devnet({.family = GetParam(), .seed = 4, .reorg_every = 0});
   std::vector<chain::Point> stored;
   Bytes hex;
@@ -144,13 +144,13 @@ TEST_P(Files, RubbishIsNamedWithFileAndOffset) {
       << met.error().message;
 }
 
-TEST_P(Files, NothingThere) {
+TEST_P(Files, MissingFiles) {
   FileSource none(dir_.path() / "none", network_), empty(dir_.path(), network_);
   EXPECT_EQ(none.intersect({}).error().code, Code::kNotFound);
   EXPECT_EQ(empty.intersect({}).error().code, Code::kInvalidInput);
 }
 
-TEST_P(Files, StopsWhenAsked) {
+TEST_P(Files, StopEndsReading) {
   write(dir_.path() / "a", make(GetParam(), 5).blocks[0]);
   FileSource source(dir_.path(), network_);
   source.interrupt();
@@ -172,7 +172,7 @@ TEST(FilesOfMainnet, AreServedFromDirectoryAndBlocksDirectory) {
   EXPECT_EQ(follow(blkdir, kMainnet), chain);
 }
 
-TEST(FilesOfMainnet, AReorgIsFollowedToTheBranchWithMoreWork) {
+TEST(FilesOfMainnet, ReorgIsFollowedToTheBranchWithMoreWork) {
   COFFER_REQUIRE_DATA_OR_SKIP(data, "bitcoin/reorg");
   TempDir dir;
   std::vector<std::string> names;

@@ -7,7 +7,7 @@
 namespace coffer::feed {
 namespace {
 
-TEST(Immutable, ACutOffLastChunkIsTheTip) {
+TEST(Immutable, CutOffLastChunkIsTheTip) {
   COFFER_REQUIRE_DATA_OR_SKIP(data, "cardano/pallas");
   const SmallChunk whole = first_blocks(data, 12);
   const chain::Network net = network("preprod");

@@ -68,7 +68,7 @@ void copy_chunk(const fs::path& from, const std::string& number, const fs::path&
   }
 }
 
-TEST(Immutable, TheWholePreviewChainIsWhatTheOracleSays) {
+TEST(Immutable, WholePreviewChainMatchesTheOracle) {
   COFFER_REQUIRE_DATA_OR_SKIP(archive, "cardano/preview/immutable-00000-00275.tar.xz");
   COFFER_REQUIRE_DATA_OR_SKIP(oracle, "oracle/preview/preview-blocks.jsonl.gz");
   TempDir dir;
@@ -105,7 +105,7 @@ TEST(Immutable, TheWholePreviewChainIsWhatTheOracleSays) {
   }
 }
 
-TEST(Immutable, PreprodChunksAreWhatTheOracleSays) {
+TEST(Immutable, PreprodChunksMatchTheOracle) {
   COFFER_REQUIRE_DATA_OR_SKIP(data, "cardano/pallas");
   COFFER_REQUIRE_DATA_OR_SKIP(oracles, "oracle/cardano");
   for (const std::string number : {"01285", "01836"}) {
@@ -172,7 +172,7 @@ TEST(Immutable, NoFlippedByteOfAnIndexGivesAWrongBlock) {
     }
 }
 
-TEST(Immutable, AFlippedByteOfABlockIsFound) {
+TEST(Immutable, FlippedByteOfABlockIsFound) {
   COFFER_REQUIRE_DATA_OR_SKIP(data, "cardano/pallas");
   const SmallChunk whole = first_blocks(data, 5);
   const chain::Network net = network("preprod");

@@ -78,7 +78,7 @@ N2cSourceOptions options_for(const ByHand& node) {
   return {.socket = node.path(), .network_magic = 2, .answer_timeout_ms = 20'000};
 }
 
-TEST(N2cSource, AWaitAsksOnceHoweverLong) {
+TEST(N2cSource, WaitAsksOnce) {
   ByHand node;
   N2cSource source(options_for(node), system_clock());
   std::thread greeter([&] { node.greet(); });
@@ -101,7 +101,7 @@ TEST(N2cSource, AWaitAsksOnceHoweverLong) {
   EXPECT_FALSE(node.has_input());
 }
 
-TEST(N2cSource, ALostOrRefusingNodeIsAnErrorAndCanBeMetAgain) {
+TEST(N2cSource, LostNodeIsAnErrorAndCanBeReconnected) {
   ByHand node;
   N2cSource source(options_for(node), system_clock());
   const auto unconnected = source.next(0);
@@ -129,7 +129,7 @@ TEST(N2cSource, ALostOrRefusingNodeIsAnErrorAndCanBeMetAgain) {
   EXPECT_TRUE(absent.error().retryable);
 }
 
-TEST(N2cSource, ASilentNodeIsGivenUpAndAWaitCanBeEnded) {
+TEST(N2cSource, SilentNodeTimesOutAndWaitCanBeInterrupted) {
   ByHand node;
   N2cSourceOptions options = options_for(node);
   options.answer_timeout_ms = 30;

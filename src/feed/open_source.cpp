@@ -23,7 +23,7 @@ std::optional<std::string> argument(std::string_view text, std::string_view kind
 
 Result<> expect_chain(const chain::Network& network, chain::Family family, std::string_view kind) {
   if (network.family == family) return {};
-  return fail(Code::kUsage, "{} is a source of {} blocks; set --chain", kind,
+  return fail(Code::kUsage, "{0} delivers {1} blocks; add --chain {1}", kind,
               family == chain::Family::kBitcoin ? "bitcoin" : "cardano");
 }
 
@@ -67,7 +67,7 @@ Result<std::unique_ptr<Source>> open_source(std::string_view text, const chain::
     options.network_magic = network.cardano.magic;
     return std::make_unique<N2cSource>(options, clock);
   }
-  return fail(Code::kUsage, "no such source; use {}", kKinds);
+  return fail(Code::kUsage, "unknown source; use {}", kKinds);
 }
 
 }  // namespace coffer::feed

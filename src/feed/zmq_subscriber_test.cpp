@@ -15,7 +15,7 @@ Hash256 numbered(std::uint8_t number) {
   return hash;
 }
 
-TEST(ZmqMessage, IsReadAsTheNodeDocumentsIt) {
+TEST(ZmqMessage, ParsesTheDocumentedFormat) {
   // As recorded: the hash as it is printed, so the zeros of its work come first.
   const std::string block = "000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f";
   const Hash256 hash = reversed(Hash256::from(from_hex(block)->data()));
@@ -75,7 +75,7 @@ class ZmqSubscriberTest : public testing::Test {
   std::unique_ptr<ZmqSubscriber> subscriber_;
 };
 
-TEST_F(ZmqSubscriberTest, ComeInOrderAndAGapOrADamagedMessageIsALoss) {
+TEST_F(ZmqSubscriberTest, GapOrDamagedMessageIsALoss) {
   ASSERT_NO_FATAL_FAILURE(start());
   publish('C', 1, 4'294'967'294);  // the first: what came before it is unknown
   publish('A', 2, 4'294'967'295);
@@ -110,7 +110,7 @@ TEST_F(ZmqSubscriberTest, ComeInOrderAndAGapOrADamagedMessageIsALoss) {
   }
 }
 
-TEST_F(ZmqSubscriberTest, AreBounded) {
+TEST_F(ZmqSubscriberTest, NotificationsAreBounded) {
   ASSERT_NO_FATAL_FAILURE(start(3));
   publish('C', 1, 0);
   for (std::uint8_t i = 1; i <= 40; ++i) publish('A', i, i);
@@ -127,7 +127,7 @@ TEST_F(ZmqSubscriberTest, AreBounded) {
   EXPECT_FALSE(subscriber_->sequence_live());
 }
 
-TEST_F(ZmqSubscriberTest, OfARestartedNodeAreALossFirst) {
+TEST_F(ZmqSubscriberTest, RestartedNodeIsALossFirst) {
   ASSERT_NO_FATAL_FAILURE(start());
   publish('C', 1, 0);
   publish('A', 2, 1);
@@ -144,7 +144,7 @@ TEST_F(ZmqSubscriberTest, OfARestartedNodeAreALossFirst) {
   EXPECT_TRUE(subscriber_->sequence_live());
 }
 
-TEST(NewsAddress, ThatMakesNoSenseIsRefused) {
+TEST(NewsAddress, MalformedAddressIsRefused) {
   const auto none = ZmqSubscriber::start({{"sequence", "nonsense"}}, [] {});
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, Code::kUnavailable);

@@ -9,7 +9,7 @@ const Error kAway{Code::kUnavailable, true, "away"};
 const Error kGarbled{Code::kInvalidInput, false, "no block"};
 const Error kOther{Code::kConflict, false, "another chain"};
 
-TEST(Retry, UnavailableSourcesAreAskedForEver) {
+TEST(Retry, UnavailableSourceIsRetriedForEver) {
   Retry retry({.first_pause_ms = 1'000, .longest_pause_ms = 10'000});
   int told = 0;
   for (int i = 0; i < 10'000; ++i) {
@@ -43,7 +43,7 @@ TEST(Retry, BadAnswersCountOnlyInARow) {
   EXPECT_TRUE(retry.failed(kGarbled, false).give_up);
 }
 
-TEST(Retry, AnotherChainIsBelievedTheThirdTime) {
+TEST(Retry, OtherChainIsBelievedTheThirdTime) {
   Retry retry({.max_bad_answers = 0});
   for (int i = 0; i < 100; ++i) EXPECT_FALSE(retry.failed(kGarbled, false).give_up);
   EXPECT_FALSE(retry.failed(kOther, false).give_up);
@@ -51,7 +51,7 @@ TEST(Retry, AnotherChainIsBelievedTheThirdTime) {
   EXPECT_TRUE(retry.failed(kOther, false).give_up);
 }
 
-TEST(Retry, AnotherProblemIsToldAtOnce) {
+TEST(Retry, NewProblemIsLoggedAtOnce) {
   Retry retry({.max_bad_answers = 0});
   for (int i = 0; i < 4; ++i) retry.failed(kAway, false);
   EXPECT_FALSE(retry.failed(kAway, false).tell);

@@ -20,7 +20,7 @@ std::string peer_of(const Result<Response>& answer) {
   return std::string(answer->content().substr(0, answer->content().find(' ')));
 }
 
-TEST(ClientConnection, IsKeptBetweenRequestsAndOpenedAnewWhenTheServerHungUp) {
+TEST(ClientConnection, ReusedAndReopenedAfterServerClose) {
   Options options = any_port();
   auto server = serve(options, who_router());
   options.listen = server->address();
@@ -50,7 +50,7 @@ TEST(ClientConnection, IsKeptBetweenRequestsAndOpenedAnewWhenTheServerHungUp) {
   EXPECT_TRUE(again->content().ends_with(" says five"));
 }
 
-TEST(ClientConnection, GetsOtherTargetsOfItsServer) {
+TEST(ClientConnection, RequestsOtherTargetsOfItsServer) {
   auto server = serve(any_port());
   auto connection = ClientConnection::to(server->url() + "/elsewhere").value();
   EXPECT_EQ(connection.get("/hello/you").value().content(), "hello you");
@@ -60,7 +60,7 @@ TEST(ClientConnection, GetsOtherTargetsOfItsServer) {
     EXPECT_EQ(connection.get(bad).error().code, Code::kInvalidInput) << bad;
 }
 
-TEST(ClientConnection, IsCutByCancelAndStaysSo) {
+TEST(ClientConnection, CancelClosesForGood) {
   SilentServer server;
   ClientOptions options;
   options.timeout = std::chrono::seconds(60);
@@ -80,7 +80,7 @@ TEST(ClientConnection, IsCutByCancelAndStaysSo) {
   EXPECT_EQ(early.post("").error().code, Code::kCancelled);
 }
 
-TEST(ClientConnection, RefusesWhatIsNoAddress) {
+TEST(ClientConnection, RefusesBadAddresses) {
   EXPECT_EQ(ClientConnection::to("node:1234").error().code, Code::kInvalidInput);
 }
 

@@ -8,7 +8,7 @@
 namespace coffer::http {
 namespace {
 
-TEST(Url, decodes_escapes_and_refuses_bad_ones) {
+TEST(Url, DecodesEscapesAndRefusesBadOnes) {
   EXPECT_EQ(percent_decode("a%20b%2Fc"), "a b/c");
   EXPECT_EQ(percent_decode("a+b"), "a+b");
   EXPECT_EQ(percent_decode("a+b", true), "a b");
@@ -16,7 +16,7 @@ TEST(Url, decodes_escapes_and_refuses_bad_ones) {
   EXPECT_EQ(percent_decode(percent_encode("\xff /?#\n")), "\xff /?#\n");
 }
 
-TEST(Url, takes_targets_apart) {
+TEST(Url, ParsesTargets) {
   auto target = parse_target("/a/b?x=1&y");
   ASSERT_TRUE(target);
   EXPECT_EQ(target->path, "/a/b");
@@ -30,7 +30,7 @@ TEST(Url, takes_targets_apart) {
   for (auto bad : {"", "*", "a", "http://", "/a#b"}) EXPECT_FALSE(parse_target(bad)) << bad;
 }
 
-TEST(Url, queries_are_bounded) {
+TEST(Url, QueriesAreBounded) {
   auto query = parse_query("a=1&b=x%26y&&c&d=");
   ASSERT_TRUE(query);
   ASSERT_EQ(query->size(), 4u);
@@ -42,7 +42,7 @@ TEST(Url, queries_are_bounded) {
   EXPECT_FALSE(parse_query(many));
 }
 
-TEST(Url, hosts_and_ports) {
+TEST(Url, HostsAndPorts) {
   auto v6 = parse_host_port("[::1]:80");
   ASSERT_TRUE(v6);
   EXPECT_EQ(v6->host, "::1");
@@ -52,7 +52,7 @@ TEST(Url, hosts_and_ports) {
     EXPECT_FALSE(parse_host_port(bad)) << bad;
 }
 
-TEST(Url, urls_never_show_a_password) {
+TEST(Url, UrlsNeverShowAPassword) {
   auto url = parse_url("https://example:8443/a?b#c");
   ASSERT_TRUE(url);
   EXPECT_TRUE(url->tls);
@@ -66,7 +66,7 @@ TEST(Url, urls_never_show_a_password) {
   }
 }
 
-TEST(HostList, compares_without_port_and_case) {
+TEST(HostList, ComparesWithoutPortAndCase) {
   HostList hosts({"Coffer.Example", "192.0.2.1:8080", "[2001:db8::1]"});
   for (auto good : {"localhost", "LOCALHOST:1", "127.0.0.1:65535", "[::1]", "[::1]:80",
                     "coffer.example:443", "192.0.2.1", "[2001:db8::1]:9"})
@@ -80,7 +80,7 @@ Response nothing(const Request&) {
   return {};
 }
 
-TEST(Router, matches_literals_before_parameters) {
+TEST(Router, MatchesLiteralsBeforeParameters) {
   Router router;
   auto any = router.add(Method::kGet, "/utxos/{tx}/{index}", nothing);
   auto stats = router.add(Method::kGet, "/utxos/stats", nothing);
@@ -106,7 +106,7 @@ TEST(Router, matches_literals_before_parameters) {
   EXPECT_EQ(router.match(std::nullopt, "/").allow, "GET, HEAD");
 }
 
-TEST(Router, decodes_parameters_after_splitting) {
+TEST(Router, DecodesParametersAfterSplitting) {
   Router router;
   router.add(Method::kGet, "/a/{x}", nothing);
   auto match = router.match(Method::kGet, "/a/b%2Fc");
@@ -115,7 +115,7 @@ TEST(Router, decodes_parameters_after_splitting) {
   EXPECT_TRUE(router.match(Method::kGet, "/a/%0").malformed);
 }
 
-TEST(Wire, a_value_cannot_end_its_line) {
+TEST(Wire, ValueCannotEndItsLine) {
   Response response = text_response("hi");
   response.headers = {{"X-Good", "1"}, {"X-Bad", "1\r\nSet-Cookie: a"}, {"X\r\n", "1"}};
   std::string head = response_head(response, {.keep_alive = true, .date = http_date(784111777)});
@@ -126,7 +126,7 @@ TEST(Wire, a_value_cannot_end_its_line) {
   EXPECT_TRUE(head.ends_with("\r\n\r\n"));
 }
 
-TEST(Problem, comes_from_the_one_table) {
+TEST(Problem, ComesFromTheOneTable) {
   Response response = problem(make_error(Code::kNotFound, "no block \"7\""), "/api/v1/blocks/7");
   EXPECT_EQ(response.status, 404);
   EXPECT_EQ(response.content_type, "application/problem+json");

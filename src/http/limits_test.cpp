@@ -17,7 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-TEST(Limits, bounds_headers_and_bodies) {
+TEST(Limits, BoundsHeadersAndBodies) {
   Options options = any_port();
   options.limits.header_bytes = 1000;
   options.limits.body_bytes = 5000;
@@ -40,7 +40,7 @@ TEST(Limits, bounds_headers_and_bodies) {
   EXPECT_EQ(request(Method::kPost, server->url() + "/echo", fits)->status, 200);
 }
 
-TEST(Limits, bounds_time) {
+TEST(Limits, BoundsTime) {
   Options options = any_port();
   options.limits.request_time = milliseconds(200);
   options.limits.idle_time = milliseconds(400);
@@ -60,7 +60,7 @@ TEST(Limits, bounds_time) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, seconds(5));
 }
 
-TEST(Limits, cuts_a_client_that_does_not_read) {
+TEST(Limits, CutsAClientThatDoesNotRead) {
   Options options = any_port();
   options.limits.write_time = milliseconds(200);
   Router router;
@@ -77,7 +77,7 @@ TEST(Limits, cuts_a_client_that_does_not_read) {
   EXPECT_TRUE(eventually([&] { return server->counts().connections == 0; }));
 }
 
-TEST(Limits, bounds_connections_and_requests_on_one) {
+TEST(Limits, BoundsConnectionsAndRequestsOnOne) {
   Options options = any_port();
   options.limits.connections = 2;
   options.limits.requests_per_connection = 2;
@@ -100,7 +100,7 @@ TEST(Limits, bounds_connections_and_requests_on_one) {
   EXPECT_EQ(get(server->url() + "/hello/d")->status, 200);
 }
 
-TEST(Limits, refuses_while_the_queue_stays_full) {
+TEST(Limits, RefusesWhileTheQueueStaysFull) {
   Options options = any_port();
   options.limits.workers = 1;
   options.limits.queued_requests = 1;
@@ -132,7 +132,7 @@ TEST(Limits, refuses_while_the_queue_stays_full) {
   EXPECT_EQ(served, 1);
 }
 
-TEST(Limits, sixty_four_clients_at_once) {
+TEST(Limits, SixtyFourClientsAtOnce) {
   auto server = serve(any_port());
   std::atomic<int> good = 0;
   std::vector<std::thread> clients;
@@ -151,7 +151,7 @@ TEST(Limits, sixty_four_clients_at_once) {
   EXPECT_EQ(good, 64 * 50);
 }
 
-TEST(Limits, survives_garbage) {
+TEST(Limits, SurvivesGarbage) {
   Options options = any_port();
   options.limits.idle_time = options.limits.request_time = milliseconds(2000);
   auto server = serve(std::move(options));

@@ -16,7 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-TEST(Server, answers_and_keeps_the_connection) {
+TEST(Server, AnswersAndKeepsTheConnection) {
   auto server = serve(any_port());
   RawClient client(server->address());
   client.send(get_request("/hello/w%C3%A9"));
@@ -32,7 +32,7 @@ TEST(Server, answers_and_keeps_the_connection) {
     EXPECT_NE(page.find(header), std::string::npos) << header;
 }
 
-TEST(Server, pipelined_requests_are_answered_in_order) {
+TEST(Server, PipelinedRequestsAreAnsweredInOrder) {
   auto server = serve(any_port());
   RawClient client(server->address());
   std::string all;
@@ -46,7 +46,7 @@ TEST(Server, pipelined_requests_are_answered_in_order) {
   }
 }
 
-TEST(Server, bodies_with_length_and_in_chunks) {
+TEST(Server, BodiesWithLengthAndInChunks) {
   auto server = serve(any_port());
   RawClient client(server->address());
   client.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc");
@@ -63,7 +63,7 @@ TEST(Server, bodies_with_length_and_in_chunks) {
   EXPECT_NE(client.read_until("body=ok").find("body=ok"), std::string::npos);
 }
 
-TEST(Server, head_has_the_length_and_no_body) {
+TEST(Server, HeadHasTheLengthAndNoBody) {
   auto server = serve(any_port());
   RawClient client(server->address());
   client.send("HEAD /hello/you HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
@@ -76,7 +76,7 @@ TEST(Server, head_has_the_length_and_no_body) {
   EXPECT_EQ(by_client->status, 200);
 }
 
-TEST(Server, unknown_paths_methods_and_hosts) {
+TEST(Server, UnknownPathsMethodsAndHosts) {
   Options options = any_port();
   options.allowed_hosts = {"coffer.example"};
   auto server = serve(std::move(options));
@@ -110,7 +110,7 @@ TEST(Server, unknown_paths_methods_and_hosts) {
   EXPECT_EQ(refused->content_type, "application/problem+json");
 }
 
-TEST(Server, hooks_see_every_request) {
+TEST(Server, HooksSeeEveryRequest) {
   Options options = any_port();
   std::mutex mutex;
   std::vector<std::string> seen;
@@ -136,7 +136,7 @@ TEST(Server, hooks_see_every_request) {
   EXPECT_TRUE(seen[2].starts_with("- 404"));
 }
 
-TEST(Server, stop_finishes_what_is_in_flight) {
+TEST(Server, StopFinishesWhatIsInFlight) {
   std::latch running(1), go(1);
   Router router;
   router.add(Method::kGet, "/wait", [&](const Request&) {
@@ -162,7 +162,7 @@ TEST(Server, stop_finishes_what_is_in_flight) {
   server->stop(seconds(1));
 }
 
-TEST(Server, says_why_it_cannot_listen) {
+TEST(Server, SaysWhyItCannotListen) {
   auto server = serve(any_port());
   Options taken;
   taken.listen = server->address();
@@ -182,7 +182,7 @@ TEST(Server, says_why_it_cannot_listen) {
   EXPECT_FALSE(*is_loopback_address("0.0.0.0:1"));
 }
 
-TEST(Server, listens_on_ipv6) {
+TEST(Server, ListensOnIpv6) {
   Options options;
   options.listen = "[::1]:0";
   auto server = Server::start(options, echo_router());
@@ -190,7 +190,7 @@ TEST(Server, listens_on_ipv6) {
   EXPECT_EQ(get((*server)->url() + "/hello/six")->body, "hello six");
 }
 
-TEST(Client, reports_what_went_wrong) {
+TEST(Client, ErrorsNameTheCause) {
   EXPECT_EQ(get("gopher://x").error().code, Code::kInvalidInput);
   Options options = any_port();
   std::latch go(1);

@@ -48,7 +48,7 @@ struct Streams {
   }
 };
 
-TEST(Stream, delivers_frames_and_keep_alives) {
+TEST(Stream, DeliversFramesAndKeepAlives) {
   Streams streams;
   Options options = any_port();
   options.limits.stream_keep_alive = milliseconds(50);
@@ -69,7 +69,7 @@ TEST(Stream, delivers_frames_and_keep_alives) {
   EXPECT_FALSE(stream->send("data: late\n\n"));
 }
 
-TEST(Stream, can_be_refused_and_headed) {
+TEST(Stream, CanBeRefusedAndHeaded) {
   Streams streams;
   auto server = std::move(*Server::start(any_port(), streams.router()));
   EXPECT_EQ(get(server->url() + "/events?refuse")->status, 503);
@@ -77,7 +77,7 @@ TEST(Stream, can_be_refused_and_headed) {
   EXPECT_TRUE(streams.open.empty());
 }
 
-TEST(Stream, notices_a_client_that_leaves) {
+TEST(Stream, NoticesAClientThatLeaves) {
   Streams streams;
   auto server = std::move(*Server::start(any_port(), streams.router()));
   RawClient client(server->address());
@@ -93,7 +93,7 @@ TEST(Stream, notices_a_client_that_leaves) {
   EXPECT_TRUE(called);
 }
 
-TEST(Stream, drops_a_slow_client) {
+TEST(Stream, DropsASlowClient) {
   Streams streams;
   Options options = any_port();
   options.limits.stream_buffer_bytes = 64u << 10;
@@ -109,7 +109,7 @@ TEST(Stream, drops_a_slow_client) {
   EXPECT_LE(stream->buffered(), 64u << 10);
 }
 
-TEST(Stream, a_reader_that_waits_for_drained_is_never_dropped) {
+TEST(Stream, ReaderThatWaitsForDrainedIsNeverDropped) {
   Streams streams;
   Options options = any_port();
   options.limits.stream_buffer_bytes = 8u << 10;
@@ -131,7 +131,7 @@ TEST(Stream, a_reader_that_waits_for_drained_is_never_dropped) {
   server->stop(seconds(5));
 }
 
-TEST(Stream, ends_when_the_server_stops_and_may_outlive_it) {
+TEST(Stream, EndsWhenTheServerStopsAndMayOutliveIt) {
   Streams streams;
   auto server = std::move(*Server::start(any_port(), streams.router()));
   RawClient client(server->address());
@@ -178,7 +178,7 @@ TlsFiles make_certificate(const std::filesystem::path& directory, const char* co
   return files;
 }
 
-TEST(Tls, serves_and_reloads_its_certificate) {
+TEST(Tls, ServesAndReloadsItsCertificate) {
   TempDir dir;
   Options options = any_port();
   options.tls = make_certificate(dir.path(), "first");
@@ -214,7 +214,7 @@ TEST(Tls, serves_and_reloads_its_certificate) {
   EXPECT_TRUE(get(server->url() + "/hi", trusts_second));
 }
 
-TEST(Tls, refuses_missing_and_wrong_files) {
+TEST(Tls, RefusesMissingAndWrongFiles) {
   TempDir dir;
   Options options = any_port();
   options.tls = TlsFiles{dir.path() / "none.pem", dir.path() / "none.key"};

@@ -15,7 +15,7 @@ std::string outcome(const Result<T>& result) {
 const std::string kInvalid(info(Code::kInvalidInput).name);
 const std::string kLarge(info(Code::kTooLarge).name);
 
-TEST(JsonReader, RefusesWhatIsNotOneDocument) {
+TEST(JsonReader, RefusesAnythingButOneDocument) {
   for (const char* bad : {"", " ", "{", "{} {}", "[1,]", "{\"a\":1,}", "nul", "'a'", "\"\xff\"",
                           "{1:2}", "// x\n1", "NaN", "01"})
     EXPECT_TRUE(outcome(parse(bad)).starts_with(kInvalid + ": not JSON: ")) << bad;
@@ -23,7 +23,7 @@ TEST(JsonReader, RefusesWhatIsNotOneDocument) {
     EXPECT_EQ(outcome(parse(good)), "ok") << good;
 }
 
-TEST(JsonReader, RefusesANameThatIsThereTwice) {
+TEST(JsonReader, RefusesDuplicateNames) {
   for (const char* twice : {R"({"a":1,"a":1})", R"({"a":1,"\u0061":2})", R"([{"b":{"a":1,"a":2}}])",
                             R"({"a":{"a":1},"a":{}})", R"({"":1,"":2})"})
     EXPECT_EQ(outcome(parse(twice)), kInvalid + ": a field is there twice") << twice;

@@ -47,7 +47,7 @@ TEST(JsonText, ReadsStringsAndNumbers) {
     EXPECT_EQ(of(no).integer(), std::nullopt) << no;
 }
 
-TEST(JsonText, RefusesWhatIsNotOneDocument) {
+TEST(JsonText, RefusesAnythingButOneDocument) {
   const std::string deep_enough = std::string(32, '[') + std::string(32, ']');
   EXPECT_TRUE(Text::parse(deep_enough));
   EXPECT_FALSE(Text::parse("[" + deep_enough + "]"));

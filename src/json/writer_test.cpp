@@ -5,7 +5,7 @@
 namespace coffer::json {
 namespace {
 
-TEST(JsonWriter, IsValidWhateverTheBytes) {
+TEST(JsonWriter, AnyBytesGiveValidJson) {
   Writer out;
   out.begin_object().field("a", 1).field("b", "x\"\\\n\x01").key("c").begin_array();
   out.value(true).null().value("\xc3\xa9\xff\xed\xa0\x80").begin_object().end_object();

@@ -62,7 +62,7 @@ class DatabaseTest : public testing::Test {
   std::unique_ptr<Database> db_;
 };
 
-TEST_F(DatabaseTest, BatchesAreThereAfterReopening) {
+TEST_F(DatabaseTest, BatchesSurviveReopening) {
   Batch batch;
   EXPECT_TRUE(batch.empty());
   batch.put(column("points"), as_bytes("a"), as_bytes("1"));
@@ -214,7 +214,7 @@ TEST_F(DatabaseTest, PrefixScansAgreeWithAMap) {
   }
 }
 
-TEST_F(DatabaseTest, ASnapshotSeesOneMomentInAllColumns) {
+TEST_F(DatabaseTest, SnapshotSeesOneMomentInAllColumns) {
   put("points", "k", "old");
   put("scans", "kkkk", "old");
   std::optional<Snapshot> snapshot = db_->snapshot();
@@ -279,7 +279,7 @@ TEST_F(DatabaseTest, ManyThreadsCommitAndRead) {
   EXPECT_EQ(db_->estimate_keys(column("points")), std::uint64_t{kThreads * kCommits});
 }
 
-TEST_F(DatabaseTest, ACheckpointIsADatabase) {
+TEST_F(DatabaseTest, CheckpointIsADatabase) {
   put("points", "k", "before");
   ASSERT_TRUE(db_->checkpoint(dir_.path() / "copy"));
   put("points", "k", "after");
@@ -301,7 +301,7 @@ TEST_F(DatabaseTest, FiguresAndProperties) {
   EXPECT_EQ(db_->property(column("plain"), "rocksdb.no-such-thing"), std::nullopt);
 }
 
-TEST_F(DatabaseTest, AReaderStandsBesideTheWriter) {
+TEST_F(DatabaseTest, ReaderBesideWriter) {
   put("points", "flushed", "1");
   ASSERT_TRUE(db_->flush());
   put("points", "in the log", "2");

@@ -11,7 +11,7 @@
 namespace coffer::kv {
 namespace {
 
-TEST(Faults, AFlippedByteIsFoundOnRead) {
+TEST(Faults, FlippedByteIsFoundOnRead) {
   const TempDir dir;
   {
     const auto db = Database::open(options_at(dir.path()));
@@ -52,7 +52,7 @@ TEST(Faults, AFlippedByteIsFoundOnRead) {
   EXPECT_EQ(it.status().error().code, Code::kCorrupt);
 }
 
-TEST(Faults, ADamagedDirectoryIsNotOpened) {
+TEST(Faults, DamagedDirectoryIsNotOpened) {
   const auto damage = [](const std::function<void(const fs::path&)>& how) {
     const TempDir dir;
     {
@@ -83,7 +83,7 @@ TEST(Faults, ADamagedDirectoryIsNotOpened) {
   });
 }
 
-TEST(Faults, NothingThereOrSomethingInTheWay) {
+TEST(Faults, MissingOrBlockedDirectory) {
   const TempDir dir;
   DatabaseOptions options = options_at(dir.path() / "missing");
   options.create_if_missing = false;
@@ -119,7 +119,7 @@ class SmallDisk {
   bool mounted_;
 };
 
-TEST(Faults, AFullDiskStopsWritingAndLosesNothing) {
+TEST(Faults, FullDiskStopsWritingAndLosesNothing) {
   const SmallDisk disk;
   if (!disk.mounted()) GTEST_SKIP() << "mounting a small tmpfs is not permitted here";
   const fs::path path = disk.path() / "db";
@@ -160,7 +160,7 @@ TEST(Faults, AFullDiskStopsWritingAndLosesNothing) {
 }
 
 // Here it is a flush in the background that finds no room.
-TEST(Faults, AFullDiskDuringAFlushStopsWriting) {
+TEST(Faults, FullDiskDuringAFlushStopsWriting) {
   const SmallDisk disk;
   if (!disk.mounted()) GTEST_SKIP() << "mounting a small tmpfs is not permitted here";
   const DatabaseOptions options = flushing_often(disk.path() / "db");

@@ -142,7 +142,7 @@ class Child {
   int reading_;
 };
 
-TEST(Processes, ASecondProcessIsToldWhoHoldsTheDatabase) {
+TEST(Processes, SecondProcessIsToldWhoHoldsTheDatabase) {
   const TempDir dir;
   Child holder("hold", dir.path());
   ASSERT_EQ(holder.next(), 1u);
@@ -166,7 +166,7 @@ TEST(Processes, ASecondProcessIsToldWhoHoldsTheDatabase) {
   EXPECT_EQ(count_pairs(**third), 1u);
 }
 
-TEST(Processes, TheSameProcessCannotOpenTwiceAndKeepsItsLock) {
+TEST(Processes, SameProcessCannotOpenTwiceAndKeepsItsLock) {
   const TempDir dir;
   const auto first = Database::open(options_at(dir.path()));
   ASSERT_TRUE(first);
@@ -189,7 +189,7 @@ TEST(Processes, NoPermission) {
   fs::permissions(dir.path() / "db", fs::perms(0755));
 }
 
-TEST(Processes, AKillLeavesWholeBatchesAndAllAcknowledgedOnes) {
+TEST(Processes, KillLeavesWholeAcknowledgedBatches) {
   const TempDir dir;
   Rng rng(random_seed());
   std::uint64_t next = 0;
@@ -212,7 +212,7 @@ TEST(Processes, AKillLeavesWholeBatchesAndAllAcknowledgedOnes) {
 
 // Unlogged commits may be lost, but never from the middle: a later logged one brings them all to
 // disk first.
-TEST(Processes, AKillNeverLosesUnloggedCommitsBeforeALoggedOne) {
+TEST(Processes, KillNeverLosesUnloggedCommitsBeforeALoggedOne) {
   const TempDir dir;
   Child writer("write_unlogged", dir.path());
   ASSERT_EQ(writer.next(), 100u);

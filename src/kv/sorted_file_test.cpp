@@ -52,7 +52,7 @@ ByteView key(std::string_view text) {
   return as_bytes(text);
 }
 
-TEST(SortedFiles, AreTakenInWholeAndOverOlderCommits) {
+TEST(SortedFiles, IngestedWholeOverOlderCommits) {
   TempDir dir;
   {
     auto db = Database::open(options_at(dir.path())).value();
@@ -84,7 +84,7 @@ TEST(SortedFiles, AreTakenInWholeAndOverOlderCommits) {
   EXPECT_EQ(as_text(*db->get(db->column("b").value(), key("3")).value()), "four");
 }
 
-TEST(SortedFiles, LeaveNothingBehindWhenTheyAreGivenUp) {
+TEST(SortedFiles, DiscardedFilesLeaveNothing) {
   TempDir dir;
   auto db = Database::open(options_at(dir.path())).value();
   const Column a = db->column("a").value();
@@ -100,7 +100,7 @@ TEST(SortedFiles, LeaveNothingBehindWhenTheyAreGivenUp) {
   EXPECT_FALSE(db->get(db->column("a").value(), key("1")).value());
 }
 
-TEST(SortedFiles, AreSeenBySnapshotsInAllColumnsOrInNone) {
+TEST(SortedFiles, SnapshotsSeeAllColumnsOrNone) {
   TempDir dir;
   auto db = Database::open(options_at(dir.path())).value();
   const Column a = db->column("a").value(), b = db->column("b").value();
@@ -135,7 +135,7 @@ TEST(SortedFiles, AreSeenBySnapshotsInAllColumnsOrInNone) {
   EXPECT_EQ(changed, 0u) << "of " << reads;
 }
 
-TEST(SortedFiles, AreNoMoreDurableThanWhatWasCommittedBefore) {
+TEST(SortedFiles, NoMoreDurableThanEarlierCommits) {
   TempDir dir;
   const fs::path live = dir.path() / "live", after = dir.path() / "after";
   auto db = Database::open(options_at(live)).value();

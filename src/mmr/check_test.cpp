@@ -40,7 +40,7 @@ bool holds(const Given& given) {
   return check(given.proof, given.root, kHash);
 }
 
-TEST(Check, TakesGoodProofs) {
+TEST(Check, AcceptsGoodProofs) {
   EXPECT_TRUE(holds(a_small_one()));
   EXPECT_TRUE(holds(a_large_one()));
   EXPECT_GT(a_large_one().proof.chunk_path.size(), 2u);
@@ -69,7 +69,7 @@ void flip_all(Given& given, std::uint64_t& number) {
   }
 }
 
-TEST(Check, NoBitMayBeAnother) {
+TEST(Check, EveryFlippedBitIsRefused) {
   for (Given given : {a_small_one(), a_large_one()}) {
     flip_all(given, given.root);
     flip_all(given, given.proof.size);
@@ -82,7 +82,7 @@ TEST(Check, NoBitMayBeAnother) {
   }
 }
 
-TEST(Check, NoOtherSizeOrPositionHolds) {
+TEST(Check, OtherSizeOrPositionIsRefused) {
   Given given = a_small_one();
   const UnspentProof good = given.proof;
   for (std::uint64_t size = 0; size < 300; ++size)
@@ -93,7 +93,7 @@ TEST(Check, NoOtherSizeOrPositionHolds) {
     }
 }
 
-TEST(Check, NoHashMayBeMissingSurplusOrElsewhere) {
+TEST(Check, MissingSurplusOrMovedHashIsRefused) {
   for (const Given& good : {a_small_one(), a_large_one()})
     for (auto path : {&UnspentProof::leaf_path, &UnspentProof::chunk_path}) {
       const std::size_t length = (good.proof.*path).size();
@@ -120,7 +120,7 @@ TEST(Check, BytesOfTheOutpointCannotMoveIntoTheRecord) {
   EXPECT_STREQ(find_fault(given.proof, given.root, kHash), "the outpoint has a wrong length");
 }
 
-TEST(Check, SaysWhatIsWrong) {
+TEST(Check, ErrorsNameTheFault) {
   const auto fault = [](auto change) {
     Given given = a_large_one();
     change(given.proof);
@@ -139,7 +139,7 @@ TEST(Check, SaysWhatIsWrong) {
   EXPECT_EQ(fault([](auto& p) { p.record.push_back(0); }), "the proof leads to another root");
 }
 
-TEST(Check, ASpentOutputsOldProofFailsAtTheNewRoot) {
+TEST(Check, OldProofOfSpentOutputFailsAtNewRoot) {
   MemoryStores stores;
   LiveSet set(stores.refs(), 0);
   for (std::uint64_t i = 0; i < 2000; ++i) ASSERT_TRUE(set.append(Output(i).data()));

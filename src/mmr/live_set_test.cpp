@@ -73,7 +73,7 @@ TEST(LiveSet, GivesItsPeaks) {
   EXPECT_EQ(set.peaks().value(), expected);
 }
 
-TEST(LiveSet, RefusesWhatContradictsIt) {
+TEST(LiveSet, RefusesContradictions) {
   MemoryStores stores;
   LiveSet set(stores.refs(), 0);
   for (unsigned i = 0; i < 4; ++i) ASSERT_TRUE(set.append(Output(i).data()));
@@ -117,7 +117,7 @@ TEST(LiveSet, PrunesAllButTheRootsOfWhatIsSpent) {
   EXPECT_TRUE(reopened.prove(4096));
 }
 
-TEST(LiveSet, AppendingReadsNothingAndSettlingReadsEachSiblingOnce) {
+TEST(LiveSet, AppendingReadsNothingFinalizingReadsSiblingsOnce) {
   MemoryStores stores;
   LiveSet set(stores.refs(), 0);
   constexpr std::uint64_t kChunks = 64;
@@ -160,7 +160,7 @@ TEST(LiveSet, KeepsNoMoreChunksInMemoryThanAllowed) {
   EXPECT_EQ(root_of(set), naive.root());
 }
 
-TEST(LiveSet, AnOverlayIsAViewOfAnEarlierMoment) {
+TEST(LiveSet, OverlayIsAViewOfAnEarlierMoment) {
   MemoryStores stores;
   LiveSet set(stores.refs(), 0);
   for (std::uint64_t i = 0; i < 3000; ++i) ASSERT_TRUE(set.append(Output(i).data()));

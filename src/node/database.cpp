@@ -39,8 +39,8 @@ Result<> erase_module(const config::Config& config, const Module& module) {
     if (std::ranges::find(names, column.name) != names.end())
       options.columns.push_back(std::move(column));
   if (options.columns.size() == without)
-    return fail(Code::kNotFound, "no {} state in {}; nothing to rebuild", module.name,
-                config.data_dir);
+    return fail(Code::kNotFound, "there is no {} state in {}, so there is nothing to rebuild",
+                module.name, config.data_dir);
   auto db = TRY(kv::Database::open(std::move(options)));
   return module.erase(*db);
 }
@@ -70,7 +70,7 @@ Result<std::optional<chainstate::Identity>> stored_identity(const kv::Database& 
   for (const kv::ColumnOptions& column : core_columns())
     if (!db.column(column.name))
       return fail(Code::kUnavailable,
-                  "the database in {} is still being made; try again, or start coffer once",
+                  "the database in {} is still being created; try again, or start coffer once",
                   db.path().string());
   return chainstate::read_identity(db, TRY(db.column(chainstate::kMetaColumn)));
 }
@@ -113,7 +113,8 @@ Result<> rebuild_consumer(const config::Config& config, std::string_view name) {
   const Module* module = find_module(name);
   if (module != nullptr && module->erase != nullptr) return erase_module(config, *module);
   if (name != "totals" && name != "events")
-    return fail(Code::kNotFound, "no consumer '{}'; use {}", name, rebuildable_consumers());
+    return fail(Code::kNotFound, "there is no consumer '{}'; use {}", name,
+                rebuildable_consumers());
   kv::DatabaseOptions options = chain_database_options(config);
   options.create_if_missing = false;
   auto db = TRY(kv::Database::open(std::move(options)));

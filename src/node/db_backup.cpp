@@ -27,7 +27,7 @@ std::uint64_t counted(std::int64_t value) {
 Result<std::optional<FileLock>> keep_daemons_out(const config::Config& config) {
   const fs::path lock = fs::path(config.data_dir) / "db" / "LOCK";
   if (!TRY(file_exists(lock))) return std::nullopt;
-  return TRY_IN("a coffer runs on this data directory", FileLock::take(lock));
+  return TRY_IN("coffer is running on this data directory; stop it first", FileLock::take(lock));
 }
 
 Result<> copy_away(const SqlDatabase& database, const fs::path& to) {
@@ -65,8 +65,8 @@ Result<> run_db_backup(const Context& context, const DbBackupArguments& argument
   const SqlDatabase database = TRY(choose_database(context.config, arguments.module));
   if (database.where.dialect == sql::Dialect::kPostgres)
     return fail(Code::kUsage,
-                "PostgreSQL is backed up with its own tools: pg_dump --format=custom --file={} {}",
-                file, database.where.tool_flags);
+                "back up PostgreSQL with its own tools: pg_dump --format=custom --file={} {}", file,
+                database.where.tool_flags);
   TRY(copy_away(database, file));
   std::error_code error;
   const std::uint64_t bytes = fs::file_size(file, error);
@@ -87,7 +87,7 @@ Result<> run_db_restore(const Context& context, const DbRestoreArguments& argume
   SqlDatabase database = TRY(choose_database(context.config, arguments.module));
   if (database.where.dialect == sql::Dialect::kPostgres)
     return fail(Code::kUsage,
-                "PostgreSQL is restored with its own tools: pg_restore --clean --if-exists "
+                "restore PostgreSQL with its own tools: pg_restore --clean --if-exists "
                 "--single-transaction {} {}",
                 database.where.tool_flags, arguments.file);
   const auto alone = TRY(keep_daemons_out(database.config));
@@ -106,11 +106,11 @@ Result<> run_db_restore(const Context& context, const DbRestoreArguments& argume
     return cli::finish_output();
   }
   const sql::Identity whose = restored.status.identity.value_or(sql::Identity{});
-  cli::print_line(fmt::format("{} is what {} holds: {} of {} {}, {}", database.where.name,
+  cli::print_line(fmt::format("{} restored from {}: {} of {} {}, {}", database.where.name,
                               arguments.file, database.store().content, whose.chain, whose.network,
                               cli::human_bytes(counted(restored.size_bytes))));
   if (!restored.kept.empty())
-    cli::print_line(fmt::format("the one before is kept as {}", restored.kept.string()));
+    cli::print_line(fmt::format("the previous database is kept as {}", restored.kept.string()));
   if (!restored.status.pending.empty())
     cli::print_line(fmt::format("pending migrations: {}; the next start applies them",
                                 restored.status.pending.size()));

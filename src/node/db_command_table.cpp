@@ -6,21 +6,22 @@ namespace coffer::node {
 namespace {
 
 constexpr const char* kDbExamples =
-    "  coffer db status                               where it is, whose data, which migrations\n"
-    "  coffer db backup /backup/monday.db             a copy, also while a daemon runs (SQLite)\n"
-    "  coffer db restore /backup/monday.db --replace  back to that copy; the old one is kept\n"
+    "  coffer db status                               show location, identity and migrations\n"
+    "  coffer db backup /backup/monday.db             copy it, also while a daemon runs (SQLite)\n"
+    "  coffer db restore /backup/monday.db --replace  put the copy back; the old one is kept\n"
     "  coffer db migrate --wallet-database postgres://coffer@db/coffer\n"
-    "  coffer db distribute --dry-run                 what Citus would be told (PostgreSQL)\n";
+    "  coffer db distribute --dry-run                 print the statements for Citus "
+    "(PostgreSQL)\n";
 
 constexpr const char* kDbNotes =
-    "PostgreSQL is backed up and restored with its own tools. A password stands better in "
-    "COFFER_WALLET_DATABASE,\ncoffer.toml or PGPASSFILE than on the command line.";
+    "Use PostgreSQL's own tools to back up and restore it. Put a password into "
+    "COFFER_WALLET_DATABASE,\ncoffer.toml or PGPASSFILE: other users can see the command line.";
 
 template <typename Arguments>
 cli::Field<Arguments> module_field() {
   return {"--module",
           &Arguments::module,
-          "Whose database, if several are in use: wallet, …",
+          "Module whose database is meant, if several are in use: wallet, …",
           {.value = "NAME"}};
 }
 
@@ -43,34 +44,35 @@ cli::Command db_command(const char* name, const char* summary, const char* examp
 std::vector<cli::Command> db_commands() {
   return {
       {.path = {"db"},
-       .summary = "Look after the SQL databases: state, migrations, backups",
+       .summary = "Manage the SQL databases: status, migrations, backups",
        .examples = kDbExamples,
        .notes = kDbNotes},
-      command(
-          db_command("status", "Show where each database is, whose data it holds, its migrations",
-                     "  coffer db status --json\n"),
-          run_db_status),
-      command(db_command("migrate", "Bring the tables up to date; the next start does it as well",
+      command(db_command("status", "Show where each database is, its network and its migrations",
+                         "  coffer db status --json\n"),
+              run_db_status),
+      command(db_command("migrate", "Apply pending migrations now; otherwise the next start does",
                          "  coffer db migrate\n"),
               run_db_migrate),
       command<DbBackupArguments>(
-          db_command("backup", "Copy the database into a new file, also beside a daemon (SQLite)",
+          db_command("backup",
+                     "Copy the database into a new file, also while a daemon runs (SQLite)",
                      "  coffer db backup /backup/monday.db\n"),
-          {{"file", &DbBackupArguments::file, "Where to; must not exist"},
+          {{"file", &DbBackupArguments::file, "File to write; must not exist"},
            module_field<DbBackupArguments>()},
           run_db_backup),
       command<DbRestoreArguments>(
-          db_command("restore", "Put a backup into its place; coffer must be stopped (SQLite)",
+          db_command("restore", "Replace the database with a backup; stop coffer first (SQLite)",
                      "  coffer db restore /backup/monday.db --replace\n"),
-          {{"file", &DbRestoreArguments::file, "What 'coffer db backup' made"},
+          {{"file", &DbRestoreArguments::file, "File that 'coffer db backup' wrote"},
            {"--replace", &DbRestoreArguments::replace,
-            "Put a database that is there aside; it is kept"},
+            "Replace an existing database; it is kept under another name"},
            module_field<DbRestoreArguments>()},
           run_db_restore),
       command<DbDistributeArguments>(
-          db_command("distribute", "Spread the tables over a Citus cluster (PostgreSQL)",
+          db_command("distribute", "Distribute the tables over a Citus cluster (PostgreSQL)",
                      "  coffer db distribute --dry-run\n"),
-          {{"--dry-run", &DbDistributeArguments::dry_run, "Only print the statements"},
+          {{"--dry-run", &DbDistributeArguments::dry_run,
+            "Print the statements without running them"},
            module_field<DbDistributeArguments>()},
           run_db_distribute),
   };

@@ -115,10 +115,11 @@ std::string text_of(const DatabaseReport& report) {
   if (report.status) add_status_rows(table, report);
   if (report.problem) table.add_row({"problem", cli::printable(report.problem->message)});
   if (!report.exists && !report.problem)
-    table.add_row({"state", report.where.dialect == sql::Dialect::kSqlite
-                                ? "not there yet; the first start or 'coffer db migrate' makes it"
-                                : "not there yet; make it with createdb, then 'coffer db "
-                                  "migrate' makes its tables"});
+    table.add_row(
+        {"state", report.where.dialect == sql::Dialect::kSqlite
+                      ? "does not exist yet; the first start or 'coffer db migrate' creates it"
+                      : "does not exist yet; create it with createdb, then its tables "
+                        "with 'coffer db migrate'"});
   return table.render();
 }
 
@@ -128,7 +129,7 @@ Result<std::string> why_no_database(const config::Config& config) {
   for (const Module* module : modules())
     if (module->sql)
       if (const auto none = module->sql->database(stored); !none) return none.error().message;
-  return std::string("no module keeps one");
+  return std::string("no module uses an SQL database");
 }
 
 }  // namespace
@@ -145,7 +146,7 @@ Result<SqlDatabase> choose_database(const config::Config& config, const std::str
   if (databases.size() == 1) return std::move(databases.front());
   std::vector<std::string_view> names;
   for (const SqlDatabase& one : databases) names.push_back(one.module->name);
-  return fail(Code::kUsage, "several databases are in use; say with --module which one: {}",
+  return fail(Code::kUsage, "several databases are in use; choose one with --module: {}",
               fmt::join(names, ", "));
 }
 

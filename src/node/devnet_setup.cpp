@@ -18,7 +18,7 @@ Result<> parse(std::string_view text, feed::DevnetOptions& options) {
     while (at < end && (*at == ' ' || *at == '\n')) ++at;
     auto [next, error] = std::from_chars(at, end, *value);
     if (error != std::errc())
-      return fail(Code::kCorrupt, "{} in the data directory cannot be read; choose another --data",
+      return fail(Code::kCorrupt, "{} in the data directory is damaged; choose another --data",
                   kTimesFile);
     at = next;
   }

@@ -24,7 +24,7 @@ Result<std::vector<chain::GenesisUtxo>> genesis_utxos(const config::Config& conf
                                                       const chain::Network& network) {
   if (config.genesis.empty()) return std::vector<chain::GenesisUtxo>();
   if (network.family != chain::Family::kCardano || network.name == "devnet")
-    return fail(Code::kUsage, "{} {} has no genesis files; drop --genesis", network.chain_name(),
+    return fail(Code::kUsage, "{} {} has no genesis files; remove --genesis", network.chain_name(),
                 network.name);
   return chain::load_genesis_utxos(config.genesis);
 }

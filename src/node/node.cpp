@@ -43,7 +43,9 @@ Result<> check_source(const config::Config& config, const chain::Network& networ
     return {};
   }
   if (config.network != "devnet")
-    return fail(Code::kUsage, "the simulated chain is network devnet, not {}; drop --network",
+    return fail(Code::kUsage,
+                "source devnet is a simulated chain and has no network {}; remove --network, or "
+                "name another --source",
                 config.network);
   return {};
 }

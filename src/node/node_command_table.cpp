@@ -17,13 +17,13 @@ std::vector<cli::Command> node_commands() {
   };
   return {
       command({.path = {"demo"},
-               .summary = "Run with a simulated chain and show its page; nothing else is needed",
+               .summary = "Run with a simulated chain and serve its status page",
                .examples = "  coffer demo\n"
                            "  coffer demo --data /tmp/c --listen 127.0.0.1:0\n",
                .settings = all_settings},
               [](const Context& c) { return run_serve(c, true); }),
       command({.path = {"serve"},
-               .summary = "Follow a source and serve HTTP until stopped (Ctrl-C)",
+               .summary = "Follow a source and serve HTTP until stopped with Ctrl-C",
                .examples = "  coffer serve --network mainnet \\\n"
                            "    --source 'rpc:http://127.0.0.1:8332?cookie=/srv/bitcoin/.cookie'\n"
                            "  coffer serve --network mainnet --source blkdir:/srv/bitcoin/blocks "
@@ -32,7 +32,7 @@ std::vector<cli::Command> node_commands() {
               [](const Context& c) { return run_serve(c, false); }),
       command<SyncArguments>(
           {.path = {"sync"},
-           .summary = "Import blocks from a source, with a progress bar, and stop",
+           .summary = "Import blocks from a source and stop",
            .examples = "  coffer sync --to 1000 --data /tmp/c\n",
            .settings = all_settings},
           {{"--to",
@@ -42,26 +42,26 @@ std::vector<cli::Command> node_commands() {
           [](const Context& c, const SyncArguments& a) { return run_sync(c, a.to); }),
       command<StatusArguments>(
           {.path = {"status"},
-           .summary = "Show what runs, where the data is and how far behind it is",
+           .summary = "Show the tip, the consumers, and how far behind the source they are",
            .examples = "  coffer status\n"
                        "  coffer status --data /tmp/c --json\n"
                        "  coffer status --check || echo 'not ready'\n",
-           .notes = "With --check: 0 when ready, 1 when not ready, 3 when it cannot be reached.",
+           .notes = "Exit code with --check: 0 ready, 1 not ready, 3 not reachable.",
            .settings = kStoreSettings},
           {{"--check", &StatusArguments::check,
-            "Exit with 0 only if the running coffer is ready, and say why not otherwise"}},
+            "Exit with 0 only if the running coffer is ready; otherwise print why not"}},
           [](const Context& c, const StatusArguments& a) {
             return a.check ? run_status_check(c) : run_status(c);
           }),
       command<RebuildArguments>(
           {.path = {"rebuild"},
-           .summary = "Empty one consumer's store; the next start fills it again",
+           .summary = "Delete the data of one consumer; the next start builds it again",
            .examples = "  coffer rebuild totals --data /tmp/c\n",
            .settings = kStoreSettings},
           {{"consumer", &RebuildArguments::consumer, rebuildable_consumers()}},
           [](const Context& c, const RebuildArguments& a) { return run_rebuild(c, a.consumer); }),
       command({.path = {"settings"},
-               .summary = "Show every setting: its value, where it comes from, variable and flag",
+               .summary = "Show every setting with its value, origin, variable and flag",
                .examples = "  coffer settings\n  coffer settings --config coffer.toml --json\n",
                .settings = all_settings},
               run_settings),

@@ -14,23 +14,24 @@ namespace coffer::node {
 namespace {
 
 constexpr const char* kOverview =
-    "Coffer keeps the state of a ledger: it follows a chain of blocks and answers from what it "
-    "stored.\n\n"
+    "Coffer is a ledger-state engine: it follows a blockchain, keeps its state, and answers "
+    "queries from it.\n\n"
     "Examples:\n"
-    "  coffer demo                                    a simulated chain, and a page that shows it\n"
+    "  coffer demo                                    run with a simulated chain and serve its "
+    "page\n"
     "  coffer sync --to 1000 --data /tmp/c            import 1,000 simulated blocks and stop\n"
-    "  coffer status --data /tmp/c                    what is there, how far, is all well\n"
-    "  coffer utxo balance ADDR --data /tmp/c         what an address holds\n"
-    "  coffer wallet create shop --data /tmp/c        a wallet of your own keys and addresses\n"
-    "  coffer db backup /backup/monday.db             a copy of the SQL database, also while it is "
-    "used\n"
-    "  coffer devnet write chain.dat --blocks 300     a simulated chain as a block file\n"
-    "  coffer decode --chain cardano block.hex        a block as JSON\n"
-    "  coffer bench decode                            how fast blocks are decoded\n"
-    "  coffer bench utxo                              how fast the UTXO state is built and read\n"
-    "  coffer bench wallet                            what a wallet of a given size costs\n"
-    "  coffer help wallet lease                       how a command is used\n\n"
-    "Exit codes: 0 success, 1 refused, 2 wrong usage, 3 something needed is not available.";
+    "  coffer status --data /tmp/c                    show tip, consumers and problems\n"
+    "  coffer utxo balance ADDR --data /tmp/c         show the balance of an address\n"
+    "  coffer wallet create shop --data /tmp/c        create a wallet\n"
+    "  coffer db backup /backup/monday.db             copy the SQL database, also while it is in "
+    "use\n"
+    "  coffer devnet write chain.dat --blocks 300     write a simulated chain as a block file\n"
+    "  coffer decode --chain cardano block.hex        print a block as JSON\n"
+    "  coffer bench decode                            measure how fast blocks are decoded\n"
+    "  coffer bench utxo                              measure the UTXO state\n"
+    "  coffer bench wallet                            measure wallets of several sizes\n"
+    "  coffer help wallet lease                       show how a command is used\n\n"
+    "Exit codes: 0 success, 1 refused, 2 wrong usage, 3 something needed is unavailable.";
 
 std::vector<cli::Setting> all_settings() {
   std::vector<cli::Setting> settings;

@@ -60,7 +60,7 @@ void announce(const Context& context, const Node& node, bool demo) {
                 config.data_dir.c_str());
     std::printf("  status  %s status --data %s\n", context.program.c_str(),
                 config.data_dir.c_str());
-    std::printf("  stop    Ctrl-C; the next start goes on from there\n");
+    std::printf("  stop    Ctrl-C; the next start continues from there\n");
   }
   std::fflush(stdout);
 }
@@ -70,8 +70,8 @@ Result<std::optional<api::Status>> daemon_status(const config::Config& config) {
   const auto answer = TRY(ask_daemon(config, {.target = "/api/v1/status"}));
   if (!answer) return std::nullopt;
   if (answer->status != 200)
-    return fail(Code::kUnavailable, "the server of {} answers {}; see its log", config.data_dir,
-                answer->status);
+    return fail(Code::kUnavailable, "the coffer that serves {} answers with status {}; see its log",
+                config.data_dir, answer->status);
   return TRY(api::parse_status(answer->content()));
 }
 
@@ -91,15 +91,16 @@ Result<> run_serve(const Context& context, bool demo) {
     // A store that failed is opened anew by whoever starts us again; a source that cannot be
     // followed is no reason to stop answering (E14).
     if (node->store_failed()) return Signals::wake();
-    log::error("following has stopped; answering from what is stored",
+    log::error("following has stopped; queries are answered from stored data",
                {{"problem", followed.error().message},
-                {"next", "see 'coffer status', mend it and restart"}});
+                {"next", "see 'coffer status', remove the cause and restart"}});
   });
   for (;;) {
     const int signal = signals.wait();
     if (signal != SIGHUP) break;
     if (auto reloaded = node->reload(); !reloaded)
-      log::error("reload failed, the old settings stay", {{"problem", reloaded.error().message}});
+      log::error("reload failed; the old settings remain in use",
+                 {{"problem", reloaded.error().message}});
     else
       log::info("reloaded");
   }
@@ -116,7 +117,7 @@ Result<> run_serve(const Context& context, bool demo) {
 
 Result<> run_sync(const Context& context, std::optional<std::uint64_t> to_height) {
   if (context.config.source == "devnet" && !to_height)
-    return fail(Code::kUsage, "a simulated chain has no end; say where to stop with --to");
+    return fail(Code::kUsage, "a simulated chain has no end; add --to HEIGHT, e.g. --to 1000");
   Signals signals;
   const Clock& clock = system_clock();
   cli::ProgressBar bar({.label = "syncing", .unit = "blocks", .total = {}}, clock,
@@ -154,7 +155,7 @@ Result<> run_sync(const Context& context, std::optional<std::uint64_t> to_height
   else
     std::printf("%s", sync_summary(status).c_str());
   if (interrupted)
-    return fail(Code::kCancelled, "stopped before the end; the same command goes on from here");
+    return fail(Code::kCancelled, "stopped before the end; run the same command again to continue");
   return {};
 }
 
@@ -166,13 +167,14 @@ Result<> run_status(const Context& context) {
     if (!has_chain)
       for (const SqlDatabase& one : TRY(find_sql_databases(context.config)))
         if (!one.where.path.empty() && TRY(file_exists(one.where.path)))
-          return fail(Code::kNotFound,
-                      "only {} in {}, no chain is followed yet; see 'coffer help {}', or start "
-                      "'coffer serve'",
-                      one.store().content, context.config.data_dir, one.module->name);
+          return fail(
+              Code::kNotFound,
+              "{} holds only {}, no blocks yet; see 'coffer help {}', or start 'coffer serve'",
+              context.config.data_dir, one.store().content, one.module->name);
     if (!has_chain)
       return fail(Code::kNotFound,
-                  "nothing in {} yet; start with 'coffer demo' or name the place with --data",
+                  "there are no data in {}; start with 'coffer demo', or name another directory "
+                  "with --data",
                   context.config.data_dir);
     auto node = TRY(Node::open(context.config, {.read_only = true}, system_clock()));
     status = node->status();
@@ -189,7 +191,7 @@ Result<> run_status_check(const Context& context) {
   if (!answer) return fail(Code::kUnavailable, "cannot be reached: {}", answer.error().message);
   if (!*answer)
     return fail(Code::kUnavailable,
-                "cannot be reached: no coffer runs on {}; start it with 'coffer serve'",
+                "cannot be reached: no coffer is running on {}; start it with 'coffer serve'",
                 context.config.data_dir);
   const api::Status& status = **answer;
   if (context.json)

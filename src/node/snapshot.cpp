@@ -26,7 +26,7 @@ Result<fs::path> directory_of(std::string_view body) {
 
 Result<> make_snapshot(kv::Database& db, const fs::path& directory) {
   if (TRY(file_exists(directory)))
-    return fail(Code::kConflict, "{} exists already; name a directory that does not",
+    return fail(Code::kConflict, "{} exists already; choose a directory that does not exist",
                 directory.string());
   TRY(make_directory(directory, 0700));
   auto made = db.checkpoint(directory / "db");

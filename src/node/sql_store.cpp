@@ -12,7 +12,7 @@ Result<config::Config> stored_network_config(const config::Config& config) {
   if (!found) return config;
   if ((config.is_given("chain") && config.chain != found->chain) ||
       (config.is_given("network") && config.network != found->network))
-    return fail(Code::kConflict, "{} holds {} {}, not {} {}; choose another --data",
+    return fail(Code::kConflict, "{} belongs to {} {}, not to {} {}; choose another --data",
                 config.data_dir, found->chain, found->network, config.chain, config.network);
   config::Config stored = config;
   stored.chain = found->chain;
@@ -64,7 +64,7 @@ Result<> check_sql_network(const config::Config& config, const Module& module) {
   const auto status = TRY_IN((*database)->name(), sql::migration_status(**database, anybody));
   if (!status.identity || !status.is_in_use || status.identity->network == config.network)
     return {};
-  return fail(Code::kConflict, "{} holds {} of {} {}; give --network {}, or another --data",
+  return fail(Code::kConflict, "{} holds {} of {} {}; add --network {}, or choose another --data",
               (*database)->name(), module.sql->content, status.identity->chain,
               status.identity->network, status.identity->network);
 }
@@ -78,10 +78,10 @@ Result<> resolve_network(sql::Database& database, SqlDatabase& wanted, bool may_
   const sql::Identity& found = *status.identity;
   if (wanted.config.is_given("network") && wanted.network.name != found.network)
     return fail(Code::kConflict,
-                "{} holds {} of {} {}, not of {} as the settings or {} say; name no network, or "
+                "{} holds {} of {} {}, but the settings or {} say {}; remove --network, or choose "
                 "another --data",
                 wanted.where.name, wanted.store().content, found.chain, found.network,
-                wanted.network.name, wanted.config.data_dir);
+                wanted.config.data_dir, wanted.network.name);
   wanted.network = TRY(chain::find_network(found.chain, found.network));
   wanted.migrations = wanted.store().migrations(wanted.network);
   return {};

@@ -34,7 +34,7 @@ TEST(StoredNetwork, NeedNotBeGivenAgain) {
     const auto other = with(network);
     ASSERT_FALSE(other);
     EXPECT_EQ(other.error().code, Code::kConflict);
-    EXPECT_NE(other.error().message.find("bitcoin signet, not bitcoin " + network),
+    EXPECT_NE(other.error().message.find("bitcoin signet, not to bitcoin " + network),
               std::string::npos);
   }
 }

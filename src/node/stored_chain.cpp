@@ -8,7 +8,8 @@ namespace coffer::node {
 Result<StoredChain> open_stored_chain(const config::Config& config, kv::Database& db) {
   const auto identity = TRY(stored_identity(db));
   if (!identity)
-    return fail(Code::kNotFound, "no block in {} yet; start coffer once", config.data_dir);
+    return fail(Code::kNotFound, "there is no block in {} yet; start coffer to import some",
+                config.data_dir);
   StoredChain stored;
   stored.network = TRY(identity->to_network());
   const std::uint64_t window =

@@ -10,14 +10,14 @@ cli::Command devnet_write() {
                      .summary = "Write a simulated chain as a file of real blocks",
                      .examples = "  coffer devnet write chain.dat --blocks 300\n",
                      .settings = {"chain", "devnet.", "log."}},
-                    {{"file", &A::out, "Where to write; replaced if there"},
+                    {{"file", &A::out, "File to write; overwritten if it exists"},
                      {"--blocks", &A::blocks, "Height of the last block", {.show_default = true}},
                      {"--format",
                       &A::format,
                       "blk (magic, size, block), hex (a block a line) or raw",
                       {.show_default = true, .choices = {"blk", "hex", "raw"}}},
                      {"--with-stale", &A::with_stale,
-                      "Write blocks of abandoned branches too, in the order they came"}},
+                      "Also write blocks of stale branches, in order of arrival"}},
                     run_devnet_write);
 }
 
@@ -25,11 +25,11 @@ cli::Command decode() {
   using A = DecodeArguments;
   return command<A>(
       {.path = {"decode"},
-       .summary = "Print a block of either chain as JSON",
+       .summary = "Print a Bitcoin or Cardano block as JSON",
        .examples = "  coffer decode --chain cardano block.hex\n",
        .settings = {"chain", "network", "log."}},
-      {{"file", &A::file, "Raw, hex or blk-style blocks"},
-       {"--entry", &A::entry, "Which block of the file, from 0", {.show_default = true}}},
+      {{"file", &A::file, "File with raw, hex or blk-style blocks"},
+       {"--entry", &A::entry, "Number of the block in the file, from 0", {.show_default = true}}},
       run_decode);
 }
 
@@ -37,7 +37,7 @@ cli::Command bench_decode() {
   using A = BenchArguments;
   return command<A>(
       {.path = {"bench", "decode"},
-       .summary = "Measure decoding of blocks, with and without hashing",
+       .summary = "Measure how fast blocks are decoded, with and without hashing",
        .examples = "  coffer bench decode --seconds 5\n",
        .settings = {"chain", "devnet.", "log."}},
       {{"--file",
@@ -46,7 +46,7 @@ cli::Command bench_decode() {
         {.value = "FILE"}},
        {"--seconds",
         &A::seconds,
-        "Time for each measurement",
+        "Duration of each measurement",
         {.show_default = true, .range = {1, 60}}}},
       run_bench_decode);
 }
@@ -54,7 +54,7 @@ cli::Command bench_decode() {
 }  // namespace
 
 cli::Command bench_group() {
-  return {.path = {"bench"}, .summary = "Measure this machine"};
+  return {.path = {"bench"}, .summary = "Measure the speed of this machine"};
 }
 
 std::vector<cli::Command> tool_commands() {

@@ -31,7 +31,7 @@ class BatchTest : public EngineTest {
 };
 COFFER_ON_EVERY_ENGINE(BatchTest);
 
-TEST_P(BatchTest, AHundredThousandRows) {
+TEST_P(BatchTest, HundredThousandRows) {
   constexpr std::int64_t kRows = 100'000;
   for (const bool plain : {true, false}) {
     const Stopwatch watch;
@@ -102,7 +102,7 @@ TEST_P(BatchTest, CountsChangedRows) {
   EXPECT_EQ(number("SELECT count(*) FROM t WHERE s = 'b'"), 1);
 }
 
-TEST_P(BatchTest, ABadRowFailsTheTransaction) {
+TEST_P(BatchTest, BadRowFailsTheTransaction) {
   for (const bool plain : {true, false})
     for (const std::int64_t bad : {0, 5, 20'000}) {
       const auto refused = insert(plain, [&](Batch& batch) -> Result<> {
@@ -122,7 +122,7 @@ TEST_P(BatchTest, ABadRowFailsTheTransaction) {
       Code::kConflict);
 }
 
-TEST_P(BatchTest, AnUnfinishedBatchCannotBeCommitted) {
+TEST_P(BatchTest, UnfinishedBatchCannotBeCommitted) {
   for (const bool plain : {true, false}) {
     const auto refused = db().run_transaction([&](Transaction& t) -> Result<> {
       {
@@ -138,7 +138,7 @@ TEST_P(BatchTest, AnUnfinishedBatchCannotBeCommitted) {
   EXPECT_EQ(number("SELECT count(*) FROM t"), 0);
 }
 
-TEST_P(BatchTest, AWrongNumberOfValuesIsABug) {
+TEST_P(BatchTest, WrongNumberOfValuesIsABug) {
   for (const bool plain : {true, false}) {
     const auto refused = insert(plain, [](Batch& batch) { return batch.add({1, "x"}); });
     ASSERT_FALSE(refused);

@@ -16,7 +16,7 @@ COFFER_ON_EVERY_ENGINE(ConnectionTest);
 constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 
-TEST_P(ConnectionTest, ValuesComeBackAsTheyWent) {
+TEST_P(ConnectionTest, ValuesRoundTrip) {
   script("CREATE TABLE t(id BIGINT PRIMARY KEY, i BIGINT, s TEXT, b BYTEA, f BOOLEAN)");
   struct Row {
     std::optional<std::int64_t> i;
@@ -92,7 +92,7 @@ TEST_P(ConnectionTest, SumsOfIntegersAreIntegers) {
   EXPECT_FALSE(connection->value<std::int64_t>("SELECT sum(i) FROM t"));  // never wraps
 }
 
-TEST_P(ConnectionTest, ParametersHaveNumbers) {
+TEST_P(ConnectionTest, NumberedParameters) {
   script("CREATE TABLE t(a BIGINT, b BIGINT)");
   ASSERT_TRUE(execute("INSERT INTO t(b, a) VALUES ($2, $1)", {1, 2}));
   EXPECT_EQ(number("SELECT a FROM t WHERE b = $2 AND a = $1 AND b > $1", {1, 2}), 1);
@@ -154,7 +154,7 @@ TEST_P(ConnectionTest, ConstraintsHaveCodes) {
   EXPECT_EQ(db().stats().retries, 0u);
 }
 
-TEST_P(ConnectionTest, AQueryMayWriteAndReturn) {
+TEST_P(ConnectionTest, QueryMayWriteAndReturn) {
   script("CREATE TABLE t(id BIGINT PRIMARY KEY, v BIGINT)");
   const auto written = db().run_transaction([](Transaction& t) -> Result<std::int64_t> {
     (void)TRY(
@@ -167,7 +167,7 @@ TEST_P(ConnectionTest, AQueryMayWriteAndReturn) {
   EXPECT_EQ(number("SELECT count(*) FROM t"), 2);
 }
 
-TEST_P(ConnectionTest, OneRowIsOneRow) {
+TEST_P(ConnectionTest, OneRefusesSeveralRows) {
   script("CREATE TABLE t(id BIGINT, s TEXT)");
   auto connection = db().acquire();
   EXPECT_EQ((connection->one<std::int64_t, std::string>("SELECT id, s FROM t").value()),
@@ -179,7 +179,7 @@ TEST_P(ConnectionTest, OneRowIsOneRow) {
   EXPECT_EQ(connection->value<std::int64_t>("SELECT id FROM t").error().code, Code::kInternal);
 }
 
-TEST_P(ConnectionTest, StatementsInsideOfOneAnother) {
+TEST_P(ConnectionTest, NestedStatements) {
   script("CREATE TABLE t(id BIGINT)");
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(execute("INSERT INTO t VALUES ($1)", {i}));
   auto connection = db().acquire();
@@ -193,7 +193,7 @@ TEST_P(ConnectionTest, StatementsInsideOfOneAnother) {
   EXPECT_EQ(pairs, 25);
 }
 
-TEST_P(ConnectionTest, MoreStatementsThanAreKept) {
+TEST_P(ConnectionTest, StatementCacheIsBounded) {
   script("CREATE TABLE t(id BIGINT); INSERT INTO t VALUES (1)");
   auto connection = db().acquire();
   for (int i = 0; i < 600; ++i) {
@@ -228,7 +228,7 @@ TEST_P(ConnectionTest, StreamsAnyNumberOfRows) {
   EXPECT_EQ(*counted, kRows);
 }
 
-TEST_P(ConnectionTest, ASlowStatementEnds) {
+TEST_P(ConnectionTest, SlowStatementTimesOut) {
   options_.statement_timeout_ms = 100;
   const auto slow = db().run_transaction([&](Transaction& t) -> Result<> {
     (void)TRY(t.query(is_sqlite()

@@ -56,7 +56,7 @@ class DistributeTest : public EngineTest {
 };
 COFFER_ON_EVERY_SERVER(DistributeTest);
 
-TEST(Distribute, IsNotForSqlite) {
+TEST(Distribute, RefusesSqlite) {
   const TempDir dir;
   DatabaseOptions options;
   options.location = "sqlite:" + (dir.path() / "a.db").string();
@@ -68,7 +68,7 @@ TEST(Distribute, IsNotForSqlite) {
   }
 }
 
-TEST_P(DistributeTest, WithoutTheExtensionThereIsOnlyThePlan) {
+TEST_P(DistributeTest, WithoutExtensionOnlyPlans) {
   const auto steps = plan_distribution(db(), kToys);
   ASSERT_TRUE(steps) << steps.error().message;
   ASSERT_EQ(steps->size(), 3u);
@@ -111,7 +111,7 @@ TEST_P(DistributeTest, EveryTableOnceInOrder) {
     EXPECT_TRUE(step.done_before) << step.table;
 }
 
-TEST_P(DistributeTest, AnInterruptedRunIsFinishedByTheNext) {
+TEST_P(DistributeTest, InterruptedRunIsFinishedByTheNext) {
   make_stand_in();
   make_tables();
   script("ALTER TABLE calls ADD CHECK (call NOT LIKE 'children%')");

@@ -43,7 +43,7 @@ TEST(Location, PostgresWithAndWithoutOurOwnParameter) {
   }
 }
 
-TEST(Location, WrongOnesAreUsageErrorsWithoutSecrets) {
+TEST(Location, WrongLocationsAreUsageErrorsWithoutSecrets) {
   for (const std::string_view text :
        {"", "sqlite:", "sqlite::memory:", "coffer.db", "mysql://me:secret@db/x",
         "postgres://db/x?pooled=maybe", "postgres://db/x?colour=secret", "host=db colour=secret"}) {
@@ -55,7 +55,7 @@ TEST(Location, WrongOnesAreUsageErrorsWithoutSecrets) {
 }
 
 // What libpq makes of a password that is not encoded must not be taken for a host or a name.
-TEST(Location, APasswordThatIsNotEncodedIsRefusedAndNotShown) {
+TEST(Location, PasswordThatIsNotEncodedIsRefusedAndNotShown) {
   for (const std::string_view text :
        {"postgres://coffer:ab/Sec+ret9@db.example/coffer", "postgres://me:1/Sec+ret9@db/coffer",
         "postgres://me:x@Sec+ret9@db/coffer", "postgres://me:x@Sec+ret9/y@db/coffer",

@@ -40,7 +40,7 @@ class MigrationsTest : public EngineTest {
 };
 COFFER_ON_EVERY_ENGINE(MigrationsTest);
 
-TEST_P(MigrationsTest, AFreshDatabase) {
+TEST_P(MigrationsTest, FreshDatabase) {
   const auto before = migration_status(db(), of_version(3));
   ASSERT_TRUE(before) << before.error().message;
   EXPECT_EQ(before->pending.size(), 4u);
@@ -61,7 +61,7 @@ TEST_P(MigrationsTest, AFreshDatabase) {
   EXPECT_EQ(number("SELECT count(*) FROM toy"), 3);
 }
 
-TEST_P(MigrationsTest, AnUpgradeAppliesTheRest) {
+TEST_P(MigrationsTest, UpgradeAppliesTheRest) {
   ASSERT_TRUE(migrate(db(), of_version(1)));
   EXPECT_EQ(number("SELECT count(*) FROM toy"), 0);
   const auto applied = migrate(db(), of_version(3)).value();
@@ -70,7 +70,7 @@ TEST_P(MigrationsTest, AnUpgradeAppliesTheRest) {
   EXPECT_EQ(number("SELECT count(*) FROM toy"), 3);
 }
 
-TEST_P(MigrationsTest, ANewerDatabaseIsRefused) {
+TEST_P(MigrationsTest, NewerDatabaseIsRefused) {
   ASSERT_TRUE(migrate(db(), of_version(3)));
   for (const auto& refused :
        {migrate(db(), of_version(2)).error(), migration_status(db(), of_version(2)).error()}) {
@@ -82,7 +82,7 @@ TEST_P(MigrationsTest, ANewerDatabaseIsRefused) {
   }
 }
 
-TEST_P(MigrationsTest, AChangedTextIsRefused) {
+TEST_P(MigrationsTest, ChangedTextIsRefused) {
   ASSERT_TRUE(migrate(db(), of_version(2)));
   auto options = of_version(3);
   for (auto& migration : kept_)
@@ -96,7 +96,7 @@ TEST_P(MigrationsTest, AChangedTextIsRefused) {
   EXPECT_EQ(number("SELECT count(*) FROM toy"), 2);
 }
 
-TEST_P(MigrationsTest, ADatabaseThatHoldsNothingCanBeGivenToAnotherNetwork) {
+TEST_P(MigrationsTest, EmptyDatabaseMayChangeItsNetwork) {
   const auto as = [&](const char* network) {
     MigrateOptions options = of_version(1);
     options.identity = Identity{"bitcoin", network, {}, 1};
@@ -118,7 +118,7 @@ TEST_P(MigrationsTest, ADatabaseThatHoldsNothingCanBeGivenToAnotherNetwork) {
   EXPECT_TRUE(migrate(db(), as("regtest")));
 }
 
-TEST_P(MigrationsTest, AFailureLeavesNothing) {
+TEST_P(MigrationsTest, FailureLeavesNothing) {
   auto options = of_version(3);
   for (auto& migration : kept_)
     if (migration.version == 3)
@@ -130,7 +130,7 @@ TEST_P(MigrationsTest, AFailureLeavesNothing) {
   EXPECT_EQ(migrate(db(), of_version(3))->size(), 4u);
 }
 
-TEST_P(MigrationsTest, ADatabaseBelongsToOneNetwork) {
+TEST_P(MigrationsTest, DatabaseBelongsToOneNetwork) {
   auto options = of_version(1);
   options.identity = identity();
   ASSERT_TRUE(migrate(db(), options));
@@ -213,7 +213,7 @@ TEST_P(MigrationsTest, CreateIfMissingAddsModule) {
 }
 
 // One that was cut off between the migrations and the identity, by hand.
-TEST_P(MigrationsTest, TheIdentityIsWrittenLater) {
+TEST_P(MigrationsTest, IdentityIsWrittenLater) {
   ASSERT_TRUE(migrate(db(), of_version(3)));
   auto options = of_version(3);
   options.identity = identity();

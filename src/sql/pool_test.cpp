@@ -15,7 +15,7 @@ namespace {
 using PoolTest = EngineTest;
 COFFER_ON_EVERY_ENGINE(PoolTest);
 
-TEST_P(PoolTest, AnEmptyPoolTimesOutAndRecovers) {
+TEST_P(PoolTest, EmptyPoolTimesOutAndRecovers) {
   options_.max_connections = 2;
   options_.pool_timeout_ms = 50;
   {
@@ -32,7 +32,7 @@ TEST_P(PoolTest, AnEmptyPoolTimesOutAndRecovers) {
   EXPECT_EQ(db().stats().idle, db().stats().open);
 }
 
-TEST_P(PoolTest, WhoWaitsGetsTheNextOne) {
+TEST_P(PoolTest, WaitingCallersAreServedInOrder) {
   options_.max_connections = 1;
   options_.pool_timeout_ms = 60'000;
   auto held = std::make_unique<Connection>(db().acquire().value());
@@ -64,7 +64,7 @@ TEST_P(PoolTest, ManyThreadsShareFewConnections) {
 }
 
 // Another thread's transaction is waited for as long as another process's would be.
-TEST_P(PoolTest, AWriterWaitsForItsTurnLongerThanForAConnection) {
+TEST_P(PoolTest, WriterWaitsForItsTurnLongerThanForAConnection) {
   options_.pool_timeout_ms = 10;
   script("CREATE TABLE t(id BIGINT PRIMARY KEY)");
   std::promise<void> begun, end;
@@ -117,7 +117,7 @@ TEST_P(LostConnectionTest, BeforeTheCommitTheTransactionIsDoneAgain) {
   EXPECT_EQ(number("SELECT count(*) FROM t"), 2);
 }
 
-TEST_P(LostConnectionTest, ATransactionThatWasIdleForTooLongIsDoneAgain) {
+TEST_P(LostConnectionTest, TransactionThatWasIdleForTooLongIsDoneAgain) {
   script("CREATE TABLE t(id BIGINT PRIMARY KEY)");
   int attempts = 0;
   const auto done = db().run_transaction([&](Transaction& t) -> Result<> {
@@ -187,7 +187,7 @@ TEST_P(LostConnectionTest, DuringTheCommitNothingIsRepeatedUnlessItMayBe) {
   EXPECT_EQ(number("SELECT count(*) FROM t"), 1);
 }
 
-TEST(PostgresServerTest, WhatWasAcknowledgedSurvivesACrashOfTheServer) {
+TEST(PostgresServerTest, AcknowledgedCommitsSurviveServerCrash) {
   COFFER_REQUIRE_POSTGRES_OR_SKIP();
   PostgresServer server(/*durable=*/true);
   DatabaseOptions options;
@@ -223,7 +223,7 @@ TEST(PostgresServerTest, WhatWasAcknowledgedSurvivesACrashOfTheServer) {
   EXPECT_GT(database->stats().retries, 0u);
 }
 
-TEST(PostgresServerTest, AnIdleConnectionThatIsGoneIsReplacedUnnoticed) {
+TEST(PostgresServerTest, IdleConnectionThatIsGoneIsReplacedUnnoticed) {
   COFFER_REQUIRE_POSTGRES_OR_SKIP();
   DatabaseOptions options;
   options.location = PostgresServer::shared()->location("postgres");
@@ -286,7 +286,7 @@ TEST(PostgresServerTest, RefusalsAreClear) {
 }
 
 // The plan of a prepared statement does not outlive a change of its table.
-TEST(PostgresServerTest, AChangedTableIsPreparedAgain) {
+TEST(PostgresServerTest, ChangedTableIsPreparedAgain) {
   COFFER_REQUIRE_POSTGRES_OR_SKIP();
   DatabaseOptions options;
   options.location = PostgresServer::shared()->location(PostgresServer::shared()->fresh_database());

@@ -23,7 +23,7 @@ bool has_open(pid_t process, const fs::path& path) {
 }
 
 // One that has opened the old file and waits for its lock while it is replaced.
-TEST_F(RestoreRaceTest, WhoWaitedGetsTheNewDatabase) {
+TEST_F(RestoreRaceTest, WaitingOpenGetsTheNewDatabase) {
   make_backup({1});
   make(target_, {10});
   int go[2];

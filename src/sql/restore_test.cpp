@@ -8,7 +8,7 @@
 namespace coffer::sql::test {
 namespace {
 
-TEST_F(RestoreTest, IntoAnEmptyPlace) {
+TEST_F(RestoreTest, IntoEmptyDirectory) {
   make_backup({1, 2});
   std::int64_t last = 0, all = 0;
   const auto restored = restore("sqlite:" + target_.string(), backup_, {.expected = of_version(2)},
@@ -28,7 +28,7 @@ TEST_F(RestoreTest, IntoAnEmptyPlace) {
   EXPECT_FALSE(fs::exists(backup_.string() + "-wal"));
 }
 
-TEST_F(RestoreTest, TheReplacedOneIsKept) {
+TEST_F(RestoreTest, ReplacedDatabaseIsKept) {
   make_backup({1, 2});
   make(target_, {10});
   expect_refusal(Code::kConflict, "--replace", false);
@@ -40,7 +40,7 @@ TEST_F(RestoreTest, TheReplacedOneIsKept) {
   EXPECT_EQ(sum(target_.string() + ".replaced-1"), 10);
 }
 
-TEST_F(RestoreTest, WhatAKilledProcessLeftInTheLogIsKeptWithIt) {
+TEST_F(RestoreTest, WalOfKilledProcessIsKept) {
   make_backup({1});
   const fs::path live = dir_.path() / "live.db";
   {
@@ -59,7 +59,7 @@ TEST_F(RestoreTest, WhatAKilledProcessLeftInTheLogIsKeptWithIt) {
   EXPECT_EQ(sum(restored->kept), 10);
 }
 
-TEST_F(RestoreTest, ADamagedOneIsReplacedAndItsLogTakesNoPart) {
+TEST_F(RestoreTest, DamagedDatabaseIsReplacedWithoutItsWal) {
   make_backup({1});
   std::ofstream(target_) << std::string(5'000, 'x');
   std::ofstream(target_.string() + "-wal") << std::string(5'000, 'y');
@@ -78,7 +78,7 @@ TEST_F(RestoreTest, ADamagedOneIsReplacedAndItsLogTakesNoPart) {
   EXPECT_EQ(sum(target_), 1);
 }
 
-TEST_F(RestoreTest, AnOpenDatabaseIsLeftAlone) {
+TEST_F(RestoreTest, OpenDatabaseIsLeftAlone) {
   make_backup({1});
   make(target_, {10});
   {
@@ -129,7 +129,7 @@ TEST_F(RestoreTest, OnlyABackupOfTheSameNetworkAndAgeIsTaken) {
   EXPECT_EQ(files(), Names{"a.db"});
 }
 
-TEST_F(RestoreTest, AFileThatIsInUseIsNoBackup) {
+TEST_F(RestoreTest, FileThatIsInUseIsNoBackup) {
   make(backup_, {1});
   const auto database = open(backup_);
   add(*database, 2);
@@ -140,7 +140,7 @@ TEST_F(RestoreTest, AFileThatIsInUseIsNoBackup) {
 }
 
 // Another process makes a database, in the longest moment in which it can.
-TEST_F(RestoreTest, ADatabaseThatWasMadeMeanwhileIsNotOverwritten) {
+TEST_F(RestoreTest, DatabaseThatWasMadeMeanwhileIsNotOverwritten) {
   make_backup({1});
   const auto refused = restore("sqlite:" + target_.string(), backup_, {.expected = of_version(1)},
                                [&](const RestoreProgress&) {
@@ -152,7 +152,7 @@ TEST_F(RestoreTest, ADatabaseThatWasMadeMeanwhileIsNotOverwritten) {
   EXPECT_EQ(files(), Names{"a.db"});
 }
 
-TEST_F(RestoreTest, TheBackupIsNoFileThatTheRestoreWrites) {
+TEST_F(RestoreTest, BackupMustNotBeATargetFile) {
   make_backup({1});
   make(target_, {10});
   for (const char* suffix : {".restoring", ".restoring-wal", "-journal"}) {
@@ -170,7 +170,7 @@ TEST_F(RestoreTest, TheBackupIsNoFileThatTheRestoreWrites) {
 }
 
 // A killed one may have left the empty file that held the place; a file of somebody else stays.
-TEST_F(RestoreTest, WhatHoldsThePlaceIsEmpty) {
+TEST_F(RestoreTest, PlaceholderIsEmpty) {
   make_backup({1});
   const fs::path place = target_.string() + ".restoring-place";
   std::ofstream(place).flush();
@@ -197,7 +197,7 @@ TEST_F(RestoreTest, OneAtATimeAndAfterAKilledOne) {
   EXPECT_EQ(sum(target_), 1);
 }
 
-TEST_F(RestoreTest, ThroughALinkAndNotOnPostgres) {
+TEST_F(RestoreTest, FollowsLinksAndRefusesPostgres) {
   make_backup({1});
   fs::create_symlink(dir_.path() / "real.db", target_);
   ASSERT_TRUE(restore_it());

@@ -95,7 +95,7 @@ TEST(Sqlite, OneMoreConnectionDoesNotLoosenTheOthers) {
   EXPECT_EQ(::waitpid(child, &status, 0), child);
 }
 
-TEST(Sqlite, TheClockCanStandInViewsAndTriggers) {
+TEST(Sqlite, ClockCanStandInViewsAndTriggers) {
   const TempDir dir;
   ManualClock clock(1'000);
   auto options = at(dir.path() / "a.db");
@@ -155,7 +155,7 @@ TEST(Sqlite, CountsItsWork) {
   EXPECT_GT(cost(), small + 100);
 }
 
-TEST(Sqlite, PlacesThatCannotBeOpened) {
+TEST(Sqlite, UnopenablePaths) {
   const TempDir dir;
   const auto error_of = [](const fs::path& path, bool create = true) {
     auto options = at(path);
@@ -173,7 +173,7 @@ TEST(Sqlite, PlacesThatCannotBeOpened) {
   EXPECT_EQ(error_of(dir.path() / "text.db").code, Code::kCorrupt);
 }
 
-TEST(Sqlite, ADamagedPageIsCorrupt) {
+TEST(Sqlite, DamagedPageIsCorrupt) {
   const TempDir dir;
   const fs::path path = dir.path() / "a.db";
   {
@@ -214,7 +214,7 @@ class SmallDisk {
   bool mounted_;
 };
 
-TEST(Sqlite, AFullDiskIsSaidInOneLineAndLosesNothing) {
+TEST(Sqlite, FullDiskIsReportedAndLosesNothing) {
   const SmallDisk disk;
   if (!disk.mounted()) GTEST_SKIP() << "mounting a small tmpfs is not permitted here";
   const auto database = Database::open(at(disk.path() / "a.db")).value();
@@ -271,7 +271,7 @@ TEST(Sqlite, AcknowledgedCommitsSurviveAKill) {
   }
 }
 
-TEST(SqliteBackup, IsOfOneMomentWhileWritersGoOn) {
+TEST(SqliteBackup, ConsistentWhileWritersContinue) {
   const TempDir dir;
   const auto database = Database::open(at(dir.path() / "a.db")).value();
   ASSERT_TRUE(execute(*database, "CREATE TABLE t(id INTEGER PRIMARY KEY, b BLOB)"));

@@ -47,7 +47,7 @@ TEST_P(TransactionTest, AfterAFailedStatementThereIsOnlyRollback) {
   EXPECT_EQ(number("SELECT count(*) FROM t"), 0);
 }
 
-TEST_P(TransactionTest, AnAttemptThatIsRefusedIsUndoneAlone) {
+TEST_P(TransactionTest, AttemptThatIsRefusedIsUndoneAlone) {
   script("CREATE TABLE t(id BIGINT PRIMARY KEY)");
   const auto done = db().run_transaction([](Transaction& t) -> Result<> {
     (void)TRY(t.execute("INSERT INTO t VALUES (1)"));
@@ -64,7 +64,7 @@ TEST_P(TransactionTest, AnAttemptThatIsRefusedIsUndoneAlone) {
   EXPECT_EQ(number("SELECT sum(id) FROM t"), 5);
 }
 
-TEST_P(TransactionTest, AnAttemptWhoseStatementFailedFailsAll) {
+TEST_P(TransactionTest, AttemptWhoseStatementFailedFailsAll) {
   script("CREATE TABLE t(id BIGINT PRIMARY KEY)");
   const auto done = db().run_transaction([](Transaction& t) -> Result<> {
     (void)TRY(t.execute("INSERT INTO t VALUES (1)"));
@@ -86,7 +86,7 @@ TEST_P(TransactionTest, ConstraintsAtTheEndStopTheCommit) {
   EXPECT_TRUE(execute("INSERT INTO c VALUES (7)"));
 }
 
-TEST_P(TransactionTest, AReaderSeesOneMomentAndDoesNotStopTheWriter) {
+TEST_P(TransactionTest, ReaderSeesOneMomentAndDoesNotStopTheWriter) {
   script("CREATE TABLE t(id BIGINT)");
   const auto read = db().run_transaction(
       [&](Transaction& reader) -> Result<> {
@@ -143,7 +143,7 @@ TEST_P(TransactionTest, ContendersAllSucceed) {
 using ServerTransactionTest = EngineTest;  // SQLite has one writer and no deadlocks
 COFFER_ON_EVERY_SERVER(ServerTransactionTest);
 
-TEST_P(ServerTransactionTest, ADeadlockIsResolvedByAnotherAttempt) {
+TEST_P(ServerTransactionTest, DeadlockIsResolvedByAnotherAttempt) {
   script("CREATE TABLE t(id BIGINT PRIMARY KEY, n BIGINT); INSERT INTO t VALUES (1, 0), (2, 0)");
   std::promise<void> has[2];
   std::shared_future<void> other_has[2] = {has[1].get_future().share(),
@@ -168,7 +168,7 @@ TEST_P(ServerTransactionTest, ADeadlockIsResolvedByAnotherAttempt) {
   EXPECT_EQ(number("SELECT sum(n) FROM t"), 4);
 }
 
-TEST_P(TransactionTest, ALockThatStaysIsUnavailableAfterTheLastAttempt) {
+TEST_P(TransactionTest, LockThatStaysIsUnavailableAfterTheLastAttempt) {
   script("CREATE TABLE t(id BIGINT PRIMARY KEY, n BIGINT); INSERT INTO t VALUES (1, 0)");
   options_.lock_timeout_ms = 30;
   std::vector<std::int64_t> pauses;
@@ -194,7 +194,7 @@ TEST_P(TransactionTest, ALockThatStaysIsUnavailableAfterTheLastAttempt) {
   EXPECT_EQ(number("SELECT n FROM t"), 11);
 }
 
-TEST_P(TransactionTest, ARetryStartsFromNothing) {
+TEST_P(TransactionTest, RetryStartsFromNothing) {
   script("CREATE TABLE t(id BIGINT PRIMARY KEY)");
   int attempts = 0;
   const auto done = db().run_transaction([&](Transaction& t) -> Result<int> {
@@ -205,7 +205,7 @@ TEST_P(TransactionTest, ARetryStartsFromNothing) {
   EXPECT_EQ(attempts, 1);  // only the database's own word counts
 }
 
-TEST_P(TransactionTest, TheClockCanBeMoved) {
+TEST_P(TransactionTest, ClockCanBeMoved) {
   ASSERT_TRUE(migrate(db(), {}));
   const std::int64_t real = system_clock().unix_ms();
   EXPECT_NEAR(static_cast<double>(number("SELECT coffer_now()")), static_cast<double>(real),

@@ -19,21 +19,22 @@ const std::vector<config::Key>& keys() {
   static const std::vector<config::Key> all = {
       {.name = "wallet.enabled",
        .slot = SLOT(enabled),
-       .help = "Keep wallets: coins, history and leases of imported keys and addresses (Bitcoin)."},
+       .help = "Keep wallets: coins, history and leases of imported descriptors and addresses "
+               "(Bitcoin)."},
       {.name = "wallet.database",
        .slot = SLOT(database),
-       .help = "Where wallets are kept; without it, wallet.db in the data directory.",
+       .help = "Database of the wallets; default: wallet.db in the data directory.",
        .accepts = is_database,
        .expects = "sqlite:PATH, postgres://USER@HOST/NAME or \"host=… dbname=…\"",
        .secret = true},
       {.name = "wallet.maxConnections",
        .slot = SLOT(max_connections),
-       .help = "Connections to the wallets' database, at most; with SQLite one more for writing.",
+       .help = "Most connections to the wallets' database; SQLite has one more for writing.",
        .min = 1,
        .max = 256},
       {.name = "wallet.gapLimit",
        .slot = SLOT(gap_limit),
-       .help = "Addresses watched beyond the last one that was used or given out.",
+       .help = "Number of addresses watched after the last one that was used or given out.",
        .min = 1,
        .max = 100'000},
   };
@@ -55,9 +56,10 @@ bool has_wallets(const config::Config& config) {
 Result<sql::DatabaseOptions> database_options(const config::Config& config) {
   const Settings& settings = config.of<Settings>();
   if (!settings.enabled)
-    return fail(Code::kUnavailable, "the wallet is off: wallet.enabled is false in the settings");
+    return fail(Code::kUnavailable,
+                "the wallet is switched off; set wallet.enabled = true to use it");
   if (!has_wallets(config))
-    return fail(Code::kUnavailable, "there is no wallet on {}: it works on bitcoin only",
+    return fail(Code::kUnavailable, "there is no wallet on {}; wallets work on bitcoin only",
                 config.chain);
   sql::DatabaseOptions options;
   options.location =

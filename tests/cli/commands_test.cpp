@@ -55,7 +55,7 @@ TEST_F(Commands, WrongUsageIsExitCodeTwo) {
   EXPECT_FALSE(std::filesystem::exists(data()));
 }
 
-TEST_F(Commands, SettingsAreNamedWhenTheyAreWrong) {
+TEST_F(Commands, WrongSettingsAreNamed) {
   std::ofstream(dir_.path() / "bad.toml") << "[http]\nlissten = \"x\"\n";
   expect_refusal(sync({"--config", (dir_.path() / "bad.toml").string()}), 2, "http.lissten");
   expect_refusal(sync({"--config", (dir_.path() / "none.toml").string()}), 1, "none.toml");
@@ -63,7 +63,7 @@ TEST_F(Commands, SettingsAreNamedWhenTheyAreWrong) {
                  "COFFER_LOG_LEVL");
 }
 
-TEST_F(Commands, AnotherNetworkOrSeedIsRefusedAndNothingIsTouched) {  // E5
+TEST_F(Commands, OtherNetworkOrSeedChangesNothing) {  // E5
   ASSERT_EQ(sync().exit_code, 0);
   const std::string before = run({"status", "--json", "--data", data()}).out;
   expect_refusal(sync({"--chain", "cardano"}), 1, "belongs to bitcoin devnet");
@@ -76,7 +76,7 @@ TEST_F(Commands, AnotherNetworkOrSeedIsRefusedAndNothingIsTouched) {  // E5
 }
 
 // A pipe that nobody writes into is not waited for, and a device without an end is not read.
-TEST_F(Commands, SourcesThatAreNoFilesOrDirectoriesAreOneLine) {
+TEST_F(Commands, SourcesThatAreNoFilesAreReported) {
   const std::string pipe = data("pipe"), file = data("file"), below = data("below");
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   std::ofstream(file) << "x";
@@ -128,11 +128,11 @@ TEST_F(Commands, SourcesThatAreNoFilesOrDirectoriesAreOneLine) {
   }
 }
 
-TEST_F(Commands, StatusOfNothingSaysHowToBegin) {
+TEST_F(Commands, StatusWithoutDataSaysHowToBegin) {
   expect_refusal(run({"status", "--data", data()}), 1, "coffer demo");
 }
 
-TEST_F(Commands, StatusReadsAStoreOfEitherChainWithoutBeingTold) {
+TEST_F(Commands, StatusDetectsTheChain) {
   ASSERT_EQ(sync({"--chain", "cardano"}).exit_code, 0);
   const Finished status = run({"status", "--data", data()});
   EXPECT_EQ(status.exit_code, 0) << status.err;
@@ -140,7 +140,7 @@ TEST_F(Commands, StatusReadsAStoreOfEitherChainWithoutBeingTold) {
   EXPECT_NE(status.out.find("51 blocks"), std::string::npos) << status.out;
 }
 
-TEST_F(Commands, NoPermissionIsOneLine) {
+TEST_F(Commands, NoPermissionIsReported) {
   if (::geteuid() == 0) {  // root may do anything: a file in the way stands for it
     std::ofstream(data("file")) << "x";
     expect_refusal(sync({}, "file"), 2, "is not a directory");
@@ -154,7 +154,7 @@ TEST_F(Commands, NoPermissionIsOneLine) {
   EXPECT_NE(write.err.find("cannot create"), std::string::npos) << write.err;
 }
 
-TEST_F(Commands, APortInUseAndASecondProcessAreRefused) {
+TEST_F(Commands, PortInUseAndSecondProcessAreRefused) {
   Process first({test::coffer(), "demo", "--json", "--data", data(), "--listen", "127.0.0.1:0"});
   ASSERT_TRUE(first.wait_for_output("\"url\"")) << first.err();
   const std::string url(boost::json::parse(first.out()).at("url").as_string());
@@ -177,7 +177,7 @@ TEST_F(Commands, BeyondLoopbackNeedsTlsOrAProxy) {
                  2, "http.behind_proxy");
 }
 
-TEST_F(Commands, ACorruptDatabaseIsSaidToBe) {
+TEST_F(Commands, CorruptDatabaseIsReported) {
   ASSERT_EQ(sync().exit_code, 0);
   for (const auto& entry :
        std::filesystem::directory_iterator(std::filesystem::path(data()) / "db"))
@@ -198,7 +198,7 @@ TEST_F(Commands, SyncToHeightZeroIsOneBlock) {
   expect_refusal(run({"sync", "--to", "-1", "--data", data()}), 2, "--to");
 }
 
-TEST_F(Commands, ADirectoryOfSomebodyElseIsOneLine) {
+TEST_F(Commands, DirectoryOfAnotherOwnerIsRefused) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root to become somebody else";
   ASSERT_EQ(sync().exit_code, 0);  // makes the directory with mode 0700
   ::chmod(dir_.path().c_str(), 0755);
@@ -213,7 +213,7 @@ TEST_F(Commands, ADirectoryOfSomebodyElseIsOneLine) {
   }
 }
 
-TEST_F(Commands, RebuildOfNothingMakesNothing) {
+TEST_F(Commands, RebuildOfMissingDataCreatesNothing) {
   EXPECT_NE(run({"rebuild", "totals", "--data", data("typo")}).exit_code, 0);
   EXPECT_FALSE(std::filesystem::exists(data("typo")));
 }
@@ -228,7 +228,7 @@ TEST_F(Commands, StatusFindsAServerOnAWildcardAddress) {
   EXPECT_EQ(server.wait(20'000)->exit_code, 0);
 }
 
-TEST_F(Commands, WritingIntoAPipeOrThroughALinkKeepsThem) {
+TEST_F(Commands, WritingToPipeOrLinkKeepsIt) {
   Process shell(
       {"/bin/sh", "-c",
        test::coffer() + " devnet write /dev/fd/3 --blocks 3 --format hex 3>" + data("through")});
@@ -240,7 +240,7 @@ TEST_F(Commands, WritingIntoAPipeOrThroughALinkKeepsThem) {
   EXPECT_GT(std::filesystem::file_size(data("target")), 300u);
 }
 
-TEST_F(Commands, RebuildFillsAConsumerAgain) {
+TEST_F(Commands, RebuildRefillsTheConsumer) {
   ASSERT_EQ(sync().exit_code, 0);
   const auto digest = [&] {
     return boost::json::parse(run({"status", "--json", "--data", data()}).out)
@@ -255,7 +255,7 @@ TEST_F(Commands, RebuildFillsAConsumerAgain) {
   EXPECT_EQ(digest(), before);
 }
 
-TEST_F(Commands, DiskFullStopsClearlyAndGoesOnWithRoom) {
+TEST_F(Commands, DiskFullStopsAndContinuesWithRoom) {
   test::SmallDisk disk(64);
   COFFER_REQUIRE_MOUNTED_OR_SKIP(disk);
   // Room for the database to open but not for its blocks.

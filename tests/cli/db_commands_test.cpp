@@ -96,7 +96,7 @@ TEST_F(DbCommands, HelpListsEveryCommandWithExamples) {
   expect_refusal(db({"restore"}), 2, "coffer db restore --help");
 }
 
-TEST_F(DbCommands, StatusMakesNothing) {
+TEST_F(DbCommands, StatusCreatesNothing) {
   const bj::value before = status();
   EXPECT_EQ(before.at("module").as_string(), "wallet");
   EXPECT_EQ(before.at("engine").as_string(), "sqlite");
@@ -105,7 +105,7 @@ TEST_F(DbCommands, StatusMakesNothing) {
   EXPECT_TRUE(before.at("identity").is_null());
   EXPECT_TRUE(before.at("size_bytes").is_null());
   EXPECT_TRUE(before.at("problem").is_null());
-  EXPECT_TRUE(contains(text({"status"}), "not there yet"));
+  EXPECT_TRUE(contains(text({"status"}), "does not exist yet"));
   expect_refusal(db({"backup", data("copy")}), 1, "wallet.db");
   EXPECT_FALSE(fs::exists(data()));
 }
@@ -135,7 +135,7 @@ TEST_F(DbCommands, MigrateThenStatus) {
   EXPECT_TRUE(contains(text({"migrate"}, "new"), "applied core 1 identity\n"));
 }
 
-TEST_F(DbCommands, WhatIsPendingIsSaid) {
+TEST_F(DbCommands, PendingMigrationsAreShown) {
   ASSERT_EQ(db({"migrate"}).exit_code, 0);
   change("DELETE FROM coffer_migrations");
   const bj::value now = status();
@@ -143,11 +143,11 @@ TEST_F(DbCommands, WhatIsPendingIsSaid) {
   EXPECT_TRUE(contains(text({"status"}), "pending   core 1 identity"));
 }
 
-TEST_F(DbCommands, ANewerOrForeignDatabaseIsRefused) {
+TEST_F(DbCommands, NewerOrForeignDatabaseIsRefused) {
   ASSERT_EQ(db({"migrate"}).exit_code, 0);
   for (const std::string network : {"mainnet", "regtest"})
     expect_refusal(db({"migrate", "--network", network}), 1,
-                   "holds wallets of bitcoin devnet, not of");
+                   "holds wallets of bitcoin devnet, but the settings or");
   change("INSERT INTO coffer_migrations VALUES ('core', 99, 'future', '', 0)");
   expect_refusal(db({"migrate"}), 1, "use a newer coffer");
   const Finished shown = db({"status"});
@@ -162,9 +162,10 @@ TEST_F(DbCommands, ANewerOrForeignDatabaseIsRefused) {
   EXPECT_TRUE(contains(db({"status"}).err, "wallet.db"));
 }
 
-TEST_F(DbCommands, TheDataDirectorySaysWhichNetworkItIs) {
+TEST_F(DbCommands, DataDirectoryDecidesTheNetwork) {
   ASSERT_EQ(run({"sync", "--to", "5", "--data", data()}).exit_code, 0);
-  expect_refusal(db({"migrate", "--network", "mainnet"}), 1, "holds bitcoin devnet");
+  expect_refusal(db({"migrate", "--network", "mainnet"}), 1,
+                 "belongs to bitcoin devnet, not to bitcoin mainnet");
   EXPECT_EQ(db({"migrate"}).exit_code, 0);
   ASSERT_EQ(run({"sync", "--to", "5", "--chain", "cardano", "--data", data("ada")}).exit_code, 0);
   expect_refusal(db({"migrate"}, "ada"), 3, "bitcoin only");
@@ -172,7 +173,7 @@ TEST_F(DbCommands, TheDataDirectorySaysWhichNetworkItIs) {
   EXPECT_FALSE(fs::exists(data("ada") + "/wallet.db"));
 }
 
-TEST_F(DbCommands, SoDoesADatabaseWithoutOne) {
+TEST_F(DbCommands, DatabaseDecidesTheNetworkWithoutDataDirectory) {
   ASSERT_EQ(run({"wallet", "create", "shop", "--network", "regtest", "--data", data()}).exit_code,
             0);
   EXPECT_EQ(status().at("identity").at("network").as_string(), "regtest");
@@ -183,7 +184,7 @@ TEST_F(DbCommands, SoDoesADatabaseWithoutOne) {
   EXPECT_TRUE(contains(other.err, "holds wallets of bitcoin regtest")) << other.err;
 }
 
-TEST_F(DbCommands, WithoutAWalletThereIsNoDatabase) {
+TEST_F(DbCommands, NoDatabaseWithoutWallet) {
   environment_ = {"COFFER_WALLET_ENABLED=false"};
   EXPECT_TRUE(as_json({"status"}).at("databases").as_array().empty());
   EXPECT_TRUE(contains(text({"status"}), "wallet.enabled"));
@@ -222,7 +223,7 @@ TEST_F(DbCommands, BackupAndRestore) {
   EXPECT_EQ(number("SELECT count(*) FROM mine", "new"), 2);
 }
 
-TEST_F(DbCommands, OnlyABackupOfThisNetworkIsRestored) {
+TEST_F(DbCommands, RestoreRefusesOtherNetworks) {
   ASSERT_EQ(db({"migrate"}).exit_code, 0);
   ASSERT_EQ(db({"migrate", "--network", "regtest"}, "other").exit_code, 0);
   ASSERT_EQ(db({"backup", data("regtest.db"), "--network", "regtest"}, "other").exit_code, 0);
@@ -240,7 +241,7 @@ TEST_F(DbCommands, OnlyABackupOfThisNetworkIsRestored) {
   EXPECT_FALSE(fs::exists(data() + "/wallet.db.restoring"));
 }
 
-TEST_F(DbCommands, NothingIsRestoredUnderARunningProcess) {
+TEST_F(DbCommands, RestoreIsRefusedWhileInUse) {
   ASSERT_EQ(db({"migrate"}).exit_code, 0);
   ASSERT_EQ(db({"backup", data("copy.db")}).exit_code, 0);
   {
@@ -265,7 +266,7 @@ TEST_F(DbCommands, OnlyPostgresIsDistributed) {
   EXPECT_FALSE(fs::exists(data()));
 }
 
-TEST_F(DbCommands, AServerThatIsNotThere) {
+TEST_F(DbCommands, MissingServer) {
   environment_ = {"COFFER_WALLET_DATABASE=host=" + data() + " user=me password=hunter2 dbname=x"};
   expect_refusal(db({"migrate"}), 3, "postgres://me@");
   const Finished shown = db({"status"});
@@ -296,11 +297,11 @@ TEST_F(DbOnPostgres, MigrateThenStatus) {
   EXPECT_TRUE(contains(shown, "connections besides this one")) << shown;
   EXPECT_FALSE(contains(shown, "hunter2")) << shown;
   expect_refusal(db({"migrate", "--network", "mainnet"}), 1,
-                 "holds wallets of bitcoin devnet, not of");
+                 "holds wallets of bitcoin devnet, but the settings or");
   EXPECT_FALSE(fs::exists(data()));
 }
 
-TEST_F(DbOnPostgres, ADatabaseThatIsNotThere) {
+TEST_F(DbOnPostgres, MissingDatabase) {
   environment_ = {"COFFER_WALLET_DATABASE=" +
                   sql::test::PostgresServer::shared()->location("nowhere")};
   EXPECT_FALSE(status().at("exists").as_bool());
@@ -308,7 +309,7 @@ TEST_F(DbOnPostgres, ADatabaseThatIsNotThere) {
   expect_refusal(db({"migrate"}), 1, "nowhere");
 }
 
-TEST_F(DbOnPostgres, BackupAndRestoreNameTheToolsToType) {
+TEST_F(DbOnPostgres, BackupAndRestoreNameTheTools) {
   ASSERT_EQ(db({"migrate"}).exit_code, 0);
   const std::string file = data("copy.dump");
   const Finished backup = db({"backup", file});
@@ -351,7 +352,7 @@ TEST_F(DbOnPostgres, Distribute) {
 }
 
 // The list must be of tables that the migrations make, and all of them.
-TEST_F(DbOnPostgres, TheListOfTablesIsThatOfTheMigrations) {
+TEST_F(DbOnPostgres, DistributedTablesMatchMigrations) {
   ASSERT_EQ(db({"migrate"}).exit_code, 0);
   std::vector<std::string> listed;
   for (const auto table : wallet::kReferenceTables) listed.emplace_back(table);

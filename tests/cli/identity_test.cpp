@@ -61,7 +61,7 @@ TEST_F(DataIdentity, NextStartMakesTheFileAnew) {
   EXPECT_EQ(file_text(), text);
   // The database has the word.
   std::ofstream(file()) << "bitcoin mainnet\n00\n";
-  expect_refusal(coffer_on_data({"wallet", "list"}), 3, "identity cannot be read; delete it");
+  expect_refusal(coffer_on_data({"wallet", "list"}), 3, "identity is damaged; delete it");
   sync();
   EXPECT_EQ(file_text(), text);
 }

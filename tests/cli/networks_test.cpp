@@ -90,7 +90,7 @@ TEST_F(Networks, AnotherCardanoNetworkIsRefusedAndBindsNothing) {
                "belongs to cardano preview");
 }
 
-TEST_F(Networks, APrivateCardanoNetworkNeedsItsGenesis) {
+TEST_F(Networks, PrivateCardanoNetworkNeedsItsGenesis) {
   ASSERT_EQ(run({"devnet", "write", path("chain.raw"), "--chain", "cardano", "--format", "raw",
                  "--blocks", "40"})
                 .exit_code,

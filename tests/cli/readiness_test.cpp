@@ -112,12 +112,12 @@ class Readiness : public testing::Test {
   std::string url_;
 };
 
-TEST_F(Readiness, AFollowingServerIsReady) {
+TEST_F(Readiness, FollowingServerIsReady) {
   ASSERT_NO_FATAL_FAILURE(start({}));
   wait_for_status(200);
 }
 
-TEST_F(Readiness, AStoreThatCannotFollowIsNamedAndTheOthersGoOn) {
+TEST_F(Readiness, HaltedConsumerIsNamedAndOthersContinue) {
   ASSERT_NO_FATAL_FAILURE(start({"--devnet-reorg-every", "3", "--devnet-max-reorg-depth", "8",
                                  "--utxo-rollback-window", "1", "--utxo-prune-depth", "1"}));
   // It is also 503 while the first blocks come; wait until it is the store that is named.
@@ -142,7 +142,7 @@ TEST_F(Readiness, AStoreThatCannotFollowIsNamedAndTheOthersGoOn) {
   EXPECT_EQ(consumer("utxo").at("state").as_string(), "halted");
 }
 
-TEST_F(Readiness, AWalletWhoseDatabaseIsAwayWaitsAndGoesOn) {
+TEST_F(Readiness, WalletWaitsForItsDatabase) {
   COFFER_REQUIRE_POSTGRES_OR_SKIP();
   sql::test::PostgresServer server;
   ASSERT_NO_FATAL_FAILURE(
@@ -162,7 +162,7 @@ TEST_F(Readiness, AWalletWhoseDatabaseIsAwayWaitsAndGoesOn) {
   ASSERT_NO_FATAL_FAILURE(expect_that_the_wallet_goes_on());
 }
 
-TEST_F(Readiness, AWalletWhoseDiskIsFullWaitsAndGoesOn) {
+TEST_F(Readiness, WalletWaitsForDiskSpace) {
   test::SmallDisk disk(16);
   COFFER_REQUIRE_MOUNTED_OR_SKIP(disk);
   const std::string location = "sqlite:" + disk.path() + "/wallet.db";

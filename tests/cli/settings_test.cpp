@@ -134,7 +134,7 @@ TEST_F(ConfigTest, FindsTheFileInTheDataDirectory) {
   EXPECT_TRUE(error({"", {}, {{"data_dir", data}}}).starts_with("coffer.toml:2: data_dir cannot"));
 }
 
-TEST_F(ConfigTest, AnUnknownKeyIsNamedWithTheNearest) {
+TEST_F(ConfigTest, UnknownKeyIsNamedWithTheNearest) {
   EXPECT_EQ(file_error("\n[http]\nlisten_on = \"x\"\n"),
             "my.toml:3: unknown key http.listen_on; did you mean http.listen?");
   EXPECT_EQ(code_, Code::kUsage);
@@ -149,7 +149,7 @@ TEST_F(ConfigTest, AnUnknownKeyIsNamedWithTheNearest) {
   EXPECT_EQ(error({"", {}, {{"chian", "bitcoin"}}}), "unknown key chian; did you mean chain?");
 }
 
-TEST_F(ConfigTest, VariablesOfTestsAndScriptsAreLeftAlone) {
+TEST_F(ConfigTest, VariablesOfTestsAndScriptsAreIgnored) {
   EXPECT_TRUE(config::load_config(
       {"",
        {"COFFER_SHARED=x", "COFFER_REQUIRE_DATA=1", "COFFER_LONG=1", "COFFER_SEED=4",
@@ -157,7 +157,7 @@ TEST_F(ConfigTest, VariablesOfTestsAndScriptsAreLeftAlone) {
        {}}));
 }
 
-TEST_F(ConfigTest, AWrongTypeOrBoundNamesKeyPlaceValueAndExpectation) {
+TEST_F(ConfigTest, WrongTypeOrBoundIsExplained) {
   EXPECT_EQ(file_error("[http]\nworkers = \"many\""),
             "my.toml:2: http.workers is \"many\"; expected a whole number from 1 to 256");
   EXPECT_EQ(file_error("http.workers = 0"),
@@ -203,7 +203,7 @@ TEST_F(ConfigTest, ListenIsAnAddressAndAPort) {
             bad));
 }
 
-TEST_F(ConfigTest, KnowsWhatWasSaidAndWhatIsADefault) {
+TEST_F(ConfigTest, TellsGivenValuesFromDefaults) {
   EXPECT_TRUE(config::load_config({})->given.empty());
   const auto config = config::load_config({file("chain = \"bitcoin\"\n[ready]\nmax_behind = 2\n"),
                                            {"COFFER_UTXO_ENABLED=true"},
@@ -214,7 +214,7 @@ TEST_F(ConfigTest, KnowsWhatWasSaidAndWhatIsADefault) {
   EXPECT_EQ(keys, (std::set<std::string>{"chain", "network", "ready.max_behind", "utxo.enabled"}));
 }
 
-TEST_F(ConfigTest, HalfOfTlsIsNone) {
+TEST_F(ConfigTest, TlsNeedsCertificateAndKey) {
   EXPECT_EQ(file_error("http.tls.cert = \"c\""),
             "http.tls.cert and http.tls.key belong together; http.tls.key is missing");
   EXPECT_EQ(error({"", {"COFFER_HTTP_TLS_KEY=k"}, {}}),
@@ -263,7 +263,7 @@ cacheMb = 16
   EXPECT_EQ(other.cache_bytes, 16u << 20);
 }
 
-TEST_F(ConfigTest, AnIndexingStrategySetsBothFlagsOrContradictsThem) {  // U12
+TEST_F(ConfigTest, IndexingStrategySetsBothFlagsOrContradictsThem) {  // U12
   const auto flags = [](std::string strategy, std::vector<config::FlagValue> more = {}) {
     more.push_back({"utxo.indexingStrategy", std::move(strategy)});
     const auto options =
@@ -286,7 +286,7 @@ TEST_F(ConfigTest, AnIndexingStrategySetsBothFlagsOrContradictsThem) {  // U12
   EXPECT_EQ(code_, Code::kUsage);
 }
 
-TEST_F(ConfigTest, UtxoSettingsThatCannotGoTogether) {  // U1, U2
+TEST_F(ConfigTest, ContradictingUtxoSettingsAreRefused) {  // U1, U2
   EXPECT_NE(file_error("utxo.pruneDepth = 5000").find("utxo.rollbackWindow"), std::string::npos);
   EXPECT_NE(file_error("utxo.store = \"mmr\"\nutxo.rollback.beyondWindow = \"partial\"")
                 .find("utxo.store = classic"),
@@ -343,7 +343,7 @@ TEST_F(ConfigTest, MalformedAndMissingFiles) {
   EXPECT_EQ(code_, Code::kTooLarge);
 }
 
-TEST_F(ConfigTest, ALongOrUnprintableValueStaysOneShortLine) {
+TEST_F(ConfigTest, LongOrUnprintableValueIsShortened) {
   const std::string message = error({"", {}, {{"chain", std::string(5'000, 'x') + "\n\x1b[2J"}}});
   EXPECT_LT(message.size(), 160u);
   EXPECT_EQ(error({"", {}, {{"chain", "a\nb"}}}),
@@ -380,9 +380,9 @@ TEST(ConfigKeys, HelpAndDocumentationNameEveryKey) {
     EXPECT_NE(help.find(fmt::format("\n{}", key.name)), std::string::npos);
     EXPECT_NE(markdown.find(fmt::format("| `{}` |", key.name)), std::string::npos);
   }
-  EXPECT_TRUE(
-      help.starts_with("\ndata_dir = \"coffer-data\"  (default)\n    Where Coffer keeps its data.\n"
-                       "    Takes a directory. COFFER_DATA_DIR, --data-dir, --data\n"))
+  EXPECT_TRUE(help.starts_with(
+      "\ndata_dir = \"coffer-data\"  (default)\n    Directory where Coffer keeps its data.\n"
+      "    Takes a directory. COFFER_DATA_DIR, --data-dir, --data\n"))
       << help;
 }
 

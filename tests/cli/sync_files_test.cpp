@@ -89,7 +89,7 @@ class SyncFiles : public testing::Test {
   std::vector<Bytes> blocks_;
 };
 
-TEST_F(SyncFiles, BitcoinGoesOnWithALaterFile) {
+TEST_F(SyncFiles, BitcoinContinuesWithLaterFile) {
   feed::DevnetChain devnet({.seed = 11, .txs_per_block = 3, .reorg_every = 0});
   std::vector<Bytes> blocks;
   for (int i = 0; i < 400; ++i) blocks.push_back(devnet.next().block);
@@ -97,7 +97,7 @@ TEST_F(SyncFiles, BitcoinGoesOnWithALaterFile) {
   expect_that_parts_make_the_whole();
 }
 
-TEST_F(SyncFiles, CardanoGoesOnWithALaterFile) {
+TEST_F(SyncFiles, CardanoContinuesWithLaterFile) {
   COFFER_REQUIRE_DATA_OR_SKIP(archive, "cardano/preview/immutable-00000-00275.tar.xz");
   test::Process tar(
       {"tar", "-C", dir_.path().string(), "-xf", archive.string(), "00000.chunk", "00001.chunk"});

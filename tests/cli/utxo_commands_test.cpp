@@ -70,7 +70,7 @@ TEST_F(UtxoCommands, HelpListsEveryCommandWithExamples) {
   expect_refusal(run({"utxo", "fly"}), 2, "coffer utxo --help");
 }
 
-TEST_F(UtxoCommands, NothingThereSaysHowToBegin) {
+TEST_F(UtxoCommands, MissingDataSaysHowToBegin) {
   for (const char* name : {"stats", "dump", "digest", "verify"})
     expect_refusal(utxo({name}), 1, "coffer demo");
   expect_refusal(utxo({"rollback", "3"}), 1, "coffer demo");
@@ -79,7 +79,7 @@ TEST_F(UtxoCommands, NothingThereSaysHowToBegin) {
   EXPECT_FALSE(fs::exists(data("copy")));
 }
 
-TEST_F(UtxoCommands, WrongGenesisFilesMakeNothing) {
+TEST_F(UtxoCommands, WrongGenesisFilesCreateNothing) {
   const std::string source = "immutable:" + data("nowhere");
   expect_refusal(run({"sync", "--chain", "cardano", "--network", "preview", "--source", source,
                       "--genesis", data("nothing"), "--data", data()}),
@@ -89,7 +89,7 @@ TEST_F(UtxoCommands, WrongGenesisFilesMakeNothing) {
   expect_refusal(run({"sync", "--chain", "cardano", "--network", "preview", "--source", source,
                       "--genesis", data("genesis"), "--data", data()}),
                  2, "magic 1, not of preview");
-  expect_refusal(sync({"--genesis", data("genesis")}), 2, "drop --genesis");
+  expect_refusal(sync({"--genesis", data("genesis")}), 2, "remove --genesis");
   EXPECT_FALSE(fs::exists(data()));
 }
 
@@ -176,7 +176,7 @@ TEST_F(UtxoCommands, ReadingACardanoChainByCredential) {
   expect_refusal(utxo({"credential", "00"}), 2, "credential");
 }
 
-TEST_F(UtxoCommands, WrongInputIsOneLine) {
+TEST_F(UtxoCommands, WrongInputIsReported) {
   ASSERT_EQ(sync().exit_code, 0);
   const std::string zeros(64, '0');
   expect_refusal(utxo({"get", "x"}), 2, "TX#INDEX");
@@ -216,7 +216,7 @@ TEST_F(UtxoCommands, RollbackUndoesAndTheNextSyncCatchesUp) {
   EXPECT_EQ(digest(), end);
 }
 
-TEST_F(UtxoCommands, RebuildFillsItAgain) {
+TEST_F(UtxoCommands, RebuildRefillsTheState) {
   ASSERT_EQ(sync().exit_code, 0);
   const std::string end = digest();
   EXPECT_EQ(utxo({"rebuild"}).exit_code, 0);
@@ -240,7 +240,7 @@ TEST_F(UtxoCommands, OtherSettingsAreRefusedUntilRebuilt) {  // U12
   EXPECT_EQ(utxo({"rollback", "30"}).exit_code, 0);
 }
 
-TEST_F(UtxoCommands, ASnapshotIsADataDirectoryAndCanBeRestored) {
+TEST_F(UtxoCommands, SnapshotIsADataDirectoryAndCanBeRestored) {
   ASSERT_EQ(sync().exit_code, 0);
   const std::string end = digest();
   EXPECT_NE(text({"snapshot", data("copy")}).find("block 150"), std::string::npos);
@@ -255,7 +255,7 @@ TEST_F(UtxoCommands, ASnapshotIsADataDirectoryAndCanBeRestored) {
   EXPECT_EQ(digest(), end);
 }
 
-TEST_F(UtxoCommands, AProofIsCheckedWithNothingButARoot) {
+TEST_F(UtxoCommands, ProofIsCheckedWithRootAlone) {
   ASSERT_EQ(sync({"--utxo-store", "mmr"}).exit_code, 0);
   const bj::value output = some_output();
   const bj::value newest = as_json({"root"});
@@ -300,7 +300,7 @@ TEST_F(UtxoCommands, AProofIsCheckedWithNothingButARoot) {
   }
 }
 
-TEST_F(UtxoCommands, WhenOffNothingIsKeptAndTheSettingIsNamed) {  // U13
+TEST_F(UtxoCommands, DisabledKeepsNothingAndNamesTheSetting) {  // U13
   ASSERT_EQ(sync({"--utxo-enabled", "false"}).exit_code, 0);
   expect_refusal(utxo({"stats"}), 1, "utxo.enabled");
   {
@@ -324,7 +324,7 @@ TEST_F(UtxoCommands, WhenOffNothingIsKeptAndTheSettingIsNamed) {  // U13
   EXPECT_EQ(server.wait(20'000)->exit_code, 0) << server.err();
 }
 
-TEST_F(UtxoCommands, SwitchedOffForAWhileItCatchesUp) {  // U13, E10
+TEST_F(UtxoCommands, CatchesUpAfterBeingDisabled) {  // U13, E10
   ASSERT_EQ(sync().exit_code, 0);
   ASSERT_EQ(run({"sync", "--to", "120", "--data", data("paused")}).exit_code, 0);
   const std::string before = digest("paused");
@@ -336,7 +336,7 @@ TEST_F(UtxoCommands, SwitchedOffForAWhileItCatchesUp) {  // U13, E10
   EXPECT_EQ(digest("paused"), digest());
 }
 
-TEST_F(UtxoCommands, AnIndexThatIsOffIsNamed) {  // U12
+TEST_F(UtxoCommands, DisabledIndexIsNamed) {  // U12
   ASSERT_EQ(
       sync({"--chain", "cardano", "--utxo-indexing-strategy", "payment_credential"}).exit_code, 0);
   const bj::value output = some_output();

@@ -58,7 +58,7 @@ TEST_F(WalletCommands, HelpListsEveryCommandWithExamples) {
   expect_refusal(run({"wallet", "import", "fly"}), 2, "coffer wallet import --help");
 }
 
-TEST_F(WalletCommands, NothingThereSaysHowToBegin) {
+TEST_F(WalletCommands, MissingDataSaysHowToBegin) {
   for (const char* name : {"list", "stats", "verify", "clean-leases"})
     expect_refusal(wallet({name}), 1, "coffer wallet create");
   for (const char* name : {"balance", "coins", "history", "leases", "addresses", "address"})
@@ -66,7 +66,7 @@ TEST_F(WalletCommands, NothingThereSaysHowToBegin) {
   EXPECT_FALSE(fs::exists(data()));
 }
 
-TEST_F(WalletCommands, AWalletComesToLife) {
+TEST_F(WalletCommands, CreateImportAndAddresses) {
   EXPECT_NE(text({"create", "shop", "--birthday", "7", "--gap-limit", "5"}).find("shop"),
             std::string::npos);
   const boost::json::value listed = as_json({"list"}).at("wallets").at(0);
@@ -205,12 +205,12 @@ void WalletStory::payment_story() {
   EXPECT_NE(text({"verify"}).find("fits together"), std::string::npos);
 }
 
-TEST_F(WalletStory, APaymentComesIsLeasedSpentAndCancelled) {
+TEST_F(WalletStory, PaymentLeaseSpendCancel) {
   payment_story();
   EXPECT_TRUE(fs::exists(fs::path(data()) / "wallet.db"));
 }
 
-TEST_F(WalletStory, TheSameOnPostgres) {
+TEST_F(WalletStory, PaymentLeaseSpendCancelOnPostgres) {
   COFFER_REQUIRE_POSTGRES_OR_SKIP();
   auto* server = sql::test::PostgresServer::shared();
   database_ = server->location(server->fresh_database());
@@ -218,7 +218,7 @@ TEST_F(WalletStory, TheSameOnPostgres) {
   EXPECT_FALSE(fs::exists(fs::path(data()) / "wallet.db"));
 }
 
-TEST_F(WalletCommands, WhatIsTypedWrongIsOneLineAndChangesNothing) {
+TEST_F(WalletCommands, TypingErrorsChangeNothing) {
   make_shop();
   const std::string tx = id_of(pay(100'000, 3));
   const std::string before = everything();
@@ -262,7 +262,7 @@ TEST_F(WalletCommands, WhatIsTypedWrongIsOneLineAndChangesNothing) {
   EXPECT_EQ(everything(), before);
 }
 
-TEST_F(WalletCommands, TransactionsAndLeasesThatAreWrongChangeNothing) {
+TEST_F(WalletCommands, WrongTransactionsAndLeasesChangeNothing) {
   make_shop();
   const std::string tx = id_of(pay(100'000, 3));
   const Bytes script = new_script();
@@ -322,7 +322,7 @@ TEST_F(WalletCommands, TransactionsAndLeasesThatAreWrongChangeNothing) {
   EXPECT_EQ(everything(), before);
 }
 
-TEST_F(WalletCommands, TheNetworkIsThatOfTheData) {  // E5
+TEST_F(WalletCommands, NetworkComesFromTheData) {  // E5
   ASSERT_EQ(wallet({"create", "shop", "--network", "regtest"}).exit_code, 0);
   EXPECT_EQ(wallet({"list"}).exit_code, 0);  // need not be said again
   expect_refusal(wallet({"list", "--network", "mainnet"}), 1, "regtest");

@@ -27,7 +27,7 @@ class WalletDisk : public WalletCommands {
   test::SmallDisk disk_{4};
 };
 
-TEST_F(WalletDisk, WhatDoesNotFitIsRefusedAndNothingIsLost) {
+TEST_F(WalletDisk, FullDiskRefusesAndLosesNothing) {
   COFFER_REQUIRE_MOUNTED_OR_SKIP(disk_);
   make_shop();
   (void)pay(1'000, 3);

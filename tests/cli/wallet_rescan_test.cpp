@@ -117,7 +117,7 @@ class WalletRescan : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(WalletRescan, FindsWhatTheUtxoStateKnows) {
+TEST_F(WalletRescan, FindsTheCoinsOfTheUtxoState) {
   (void)text({"sync", "--to", "150"});
   const Unspent all = unspent();
   ASSERT_GT(all.scripts.size(), 50u);
@@ -163,7 +163,7 @@ class WalletWithoutHeaders : public WalletRescan {
   }
 };
 
-TEST_F(WalletWithoutHeaders, GoesOnWhereItWas) {
+TEST_F(WalletWithoutHeaders, ContinuesFromItsTip) {
   (void)text({"sync", "--to", "150"});
   const Unspent all = unspent();
   make_wallet(all.scripts);
@@ -176,7 +176,7 @@ TEST_F(WalletWithoutHeaders, GoesOnWhereItWas) {
   expect_same_chain(unspent(all.scripts));
 }
 
-TEST_F(WalletWithoutHeaders, LeavesABranchThatNobodyKnowsAnyMore) {
+TEST_F(WalletWithoutHeaders, LeavesAnUnknownBranch) {
   (void)text({"sync", "--to", "150"});
   const Unspent all = unspent();
   make_wallet(all.scripts);
@@ -190,7 +190,7 @@ TEST_F(WalletWithoutHeaders, LeavesABranchThatNobodyKnowsAnyMore) {
   expect_same_chain(there);
 }
 
-TEST_F(WalletRescan, IsDoneByTheRunningDaemon) {
+TEST_F(WalletRescan, RunsInTheDaemon) {
   (void)text({"sync", "--to", "150"});
   const Unspent all = unspent();
   make_wallet(all.scripts);
@@ -210,7 +210,7 @@ TEST_F(WalletRescan, IsDoneByTheRunningDaemon) {
   EXPECT_EQ(as_json({"wallet", "rescan", "all"}).at("changed").to_number<std::uint64_t>(), 0u);
 }
 
-TEST_F(WalletRescan, TheDaemonTakesExpiredLeasesAway) {
+TEST_F(WalletRescan, DaemonDeletesExpiredLeases) {
   (void)text({"sync", "--to", "150"});
   make_wallet(unspent().scripts);
   (void)text({"wallet", "rescan", "all"});
@@ -228,7 +228,7 @@ TEST_F(WalletRescan, TheDaemonTakesExpiredLeasesAway) {
   ASSERT_NO_FATAL_FAILURE(stop(*running));
 }
 
-TEST_F(WalletRescan, BeginsAtTheBirthday_OrWhereOneSays) {
+TEST_F(WalletRescan, BeginsAtBirthdayOrGivenHeight) {
   (void)text({"sync", "--to", "150"});
   const Unspent all = unspent(), young = unspent({}, 100), younger = unspent({}, 130);
   ASSERT_GT(all.count, young.count);
@@ -248,7 +248,7 @@ TEST_F(WalletRescan, BeginsAtTheBirthday_OrWhereOneSays) {
   expect_balance(all);
 }
 
-TEST_F(WalletRescan, TheDaemonBeginsAtTheBirthday) {
+TEST_F(WalletRescan, DaemonBeginsAtTheBirthday) {
   (void)text({"sync", "--to", "150"});
   const Unspent all = unspent(), young = unspent({}, 100);
   make_wallet(all.scripts, 100);
@@ -268,7 +268,7 @@ TEST_F(WalletRescan, TheDaemonBeginsAtTheBirthday) {
 }
 
 // It saves how far it is now and then, so that a crash costs a part of it only.
-TEST_F(WalletRescan, GoesOnAfterTheDaemonWasKilled) {
+TEST_F(WalletRescan, ContinuesAfterTheDaemonWasKilled) {
   (void)text({"sync", "--to", "1100"});
   const Unspent all = unspent();
   make_wallet(all.scripts, 7);
@@ -299,7 +299,7 @@ TEST_F(WalletRescan, GoesOnAfterTheDaemonWasKilled) {
   for (const std::string& coin : since.outpoints) EXPECT_TRUE(found.contains(coin)) << coin;
 }
 
-TEST_F(WalletRescan, AHistoryOfAnotherProgramComesInWithAWayBack) {
+TEST_F(WalletRescan, ImportHistoryKeepsABackup) {
   (void)text({"wallet", "create", "old", "--network", "regtest"});
   const std::string file = (dir_.path() / "history.jsonl").string();
   std::ofstream(file) << R"({"coffer_history":1,"chain":"bitcoin","network":"regtest"})" << "\n"
@@ -316,7 +316,7 @@ TEST_F(WalletRescan, AHistoryOfAnotherProgramComesInWithAWayBack) {
   EXPECT_EQ(as_json({"wallet", "addresses", "old"}).at("addresses").as_array().size(), 0u);
 }
 
-TEST_F(WalletRescan, TheWayBackNamesTheDatabaseThatWasCopied) {
+TEST_F(WalletRescan, ImportHistoryNamesItsBackup) {
   (void)text({"wallet", "create", "here", "--network", "regtest"});  // another, which stays
   const std::string elsewhere = "sqlite:" + (dir_.path() / "else where.db").string();
   const std::vector<std::string> setting = {"COFFER_WALLET_DATABASE=" + elsewhere};
@@ -341,7 +341,7 @@ TEST_F(WalletRescan, TheWayBackNamesTheDatabaseThatWasCopied) {
   EXPECT_EQ(as_json({"wallet", "list"}).at("wallets").at(0).at("name").as_string(), "here");
 }
 
-TEST_F(WalletRescan, ARescanThatCannotBeLookedUpIsSaid) {  // E6
+TEST_F(WalletRescan, UnreadableRescanIsReported) {  // E6
   (void)text({"sync", "--to", "5"});
   (void)text({"wallet", "create", "all"});
   {

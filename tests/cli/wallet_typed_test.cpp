@@ -8,7 +8,7 @@
 namespace coffer {
 namespace {
 
-TEST_F(WalletCommands, AFilterThatIsEmptyIsNotDropped) {
+TEST_F(WalletCommands, EmptyFilterIsNotDropped) {
   make_shop();
   const std::string tx = id_of(pay(100'000, 3));
   expect_refusal(wallet({"balance", "shop", "--account", ""}), 1, "no account");
@@ -54,7 +54,7 @@ TEST_F(WalletCommands, ScriptsAndAddressesAreImportedTogetherOrNotAtAll) {
   EXPECT_EQ(as_json({"import", "script", "shop", "51", "52"}).at("addresses").as_int64(), 2);
 }
 
-TEST_F(WalletCommands, WhatContradictsItselfIsRefused) {
+TEST_F(WalletCommands, ContradictingOptionsAreRefused) {
   make_shop();
   (void)pay(1'000, 3);
   expect_refusal(wallet({"coins", "shop", "--leased", "--unleased"}), 2, "--leased");
@@ -67,10 +67,10 @@ TEST_F(WalletCommands, WhatContradictsItselfIsRefused) {
   expect_refusal(wallet({"select", "shop", "5", "--lock-id", std::string(64, 'x'), "--for", "1m"}),
                  2, "got a character that is none");
   expect_refusal(wallet({"import", "address", "shop", "bc1nobody"}), 2, "address 'bc1nobody'");
-  expect_refusal(run({"status", "--data", data()}), 1, "only wallets in");
+  expect_refusal(run({"status", "--data", data()}), 1, "holds only wallets");
 }
 
-TEST_F(WalletCommands, ALeasedCoinIsSpentByForceAndAHeldOneByABump) {
+TEST_F(WalletCommands, ForceSpendsLeasedCoinBumpSpendsHeldCoin) {
   make_shop();
   const Bytes parent = pay(150'000, 3);
   const std::string tx = id_of(parent);
@@ -92,7 +92,7 @@ TEST_F(WalletCommands, ALeasedCoinIsSpentByForceAndAHeldOneByABump) {
   expect_refusal(wallet({"record", "shop", to_hex(spend(1)), "--force"}), 1, "pending");
 }
 
-TEST_F(WalletCommands, TheBenchmarkMeasuresEverySize) {
+TEST_F(WalletCommands, BenchmarkMeasuresEverySize) {
   for (const char* wallets : {"1", "1000"}) {
     const Finished end =
         run({"bench", "wallet", "--coins", "1000", "--history", "1", "--wallets", wallets});
@@ -104,7 +104,7 @@ TEST_F(WalletCommands, TheBenchmarkMeasuresEverySize) {
   }
 }
 
-TEST_F(WalletCommands, ABlockThatTheChainDoesNotHaveIsRefused) {
+TEST_F(WalletCommands, UnknownBlockIsRefused) {
   ASSERT_EQ(run({"sync", "--to", "5", "--data", data()}).exit_code, 0);
   make_shop();
   const Bytes raw = wallet::test_tx({wallet::foreign_outpoint(1)}, {{1'000, new_script()}});
@@ -136,7 +136,7 @@ TEST_F(WalletCommands, ABlockThatTheChainDoesNotHaveIsRefused) {
   EXPECT_NE(answer->content().find("block 3 of the chain is "), std::string::npos);
 }
 
-TEST_F(WalletCommands, AComplaintCanBeReadWhateverItIsAbout) {
+TEST_F(WalletCommands, ErrorsArePrintable) {
   make_shop();
   const std::string file = data("long.jsonl");
   std::ofstream(file) << R"({"coffer_history":1,"chain":"bitcoin","network":"devnet"})" << "\n"
@@ -149,25 +149,26 @@ TEST_F(WalletCommands, AComplaintCanBeReadWhateverItIsAbout) {
 }
 
 // A refusal that left headers of another network would lock the wallets out.
-TEST_F(WalletCommands, NothingIsMadeBesideWalletsOfAnotherNetwork) {
+TEST_F(WalletCommands, OtherNetworkCreatesNothingBesideWallets) {
   ASSERT_EQ(run({"wallet", "create", "shop", "--network", "regtest", "--data", data()}).exit_code,
             0);
   for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
            {"wallet", "rescan", "shop"}, {"sync", "--to", "1"}, {"serve"}}) {
     std::vector<std::string> arguments = command;
     arguments.insert(arguments.end(), {"--data", data()});
-    expect_refusal(run(arguments), 1, "give --network regtest");
+    expect_refusal(run(arguments), 1, "add --network regtest");
   }
   EXPECT_FALSE(std::filesystem::exists(data() + "/db"));
 }
 
-TEST_F(WalletCommands, NorAreTheyTakenForThoseOfAnotherDataDirectory) {
+TEST_F(WalletCommands, OtherDataDirectoryRefusesTheWallets) {
   ASSERT_EQ(run({"wallet", "create", "shop", "--network", "regtest", "--data", data()}).exit_code,
             0);
   ASSERT_EQ(run({"sync", "--to", "1", "--data", data("demo")}).exit_code, 0);
-  expect_refusal(run({"wallet", "list", "--data", data("demo")},
-                     {"COFFER_WALLET_DATABASE=sqlite:" + data() + "/wallet.db"}),
-                 1, "holds wallets of bitcoin regtest, not of devnet as the settings or");
+  expect_refusal(
+      run({"wallet", "list", "--data", data("demo")},
+          {"COFFER_WALLET_DATABASE=sqlite:" + data() + "/wallet.db"}),
+      1, "holds wallets of bitcoin regtest, but the settings or " + data("demo") + " say devnet");
   EXPECT_EQ(as_json({"list"}).at("wallets").as_array().size(), 1u);
 }
 

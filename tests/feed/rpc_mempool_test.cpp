@@ -88,7 +88,7 @@ class RpcMempool : public testing::Test {
   std::size_t blocks_ = 0;
 };
 
-TEST_F(RpcMempool, OnlyBytesOfTheIdAreTold) {
+TEST_F(RpcMempool, OnlyBytesOfTheIdAreReported) {
   feed::RpcOptions options;
   options.poll_ms = 10;
   start(options);
@@ -107,7 +107,7 @@ TEST_F(RpcMempool, OnlyBytesOfTheIdAreTold) {
   EXPECT_EQ(logged.find(printed(asked_), first + 1), std::string::npos) << logged;
 }
 
-TEST_F(RpcMempool, AWrongAnswerStandsInNoOthersWay) {
+TEST_F(RpcMempool, WrongAnswerDoesNotBlockOthers) {
   feed::RpcOptions options;
   options.poll_ms = 10;
   start(options);
@@ -123,7 +123,7 @@ TEST_F(RpcMempool, AWrongAnswerStandsInNoOthersWay) {
   ASSERT_TRUE(until([&] { return blocks_ == 6; }));
 }
 
-TEST_F(RpcMempool, ANodeThatIsWrongAboutAllIsAskedABoundedNumberOfTimes) {
+TEST_F(RpcMempool, AlwaysWrongNodeIsAskedBoundedTimes) {
   feed::RpcOptions options;
   options.poll_ms = 3'600'000;
   start(options);
@@ -140,7 +140,7 @@ TEST_F(RpcMempool, ANodeThatIsWrongAboutAllIsAskedABoundedNumberOfTimes) {
   EXPECT_EQ(told_, std::vector<Hash256>{});
 }
 
-TEST_F(RpcMempool, AnAnnouncedTransactionIsAskedForAgain) {
+TEST_F(RpcMempool, AnnouncedTransactionIsRequestedAgain) {
   feed::ZmqPublisher publisher;
   feed::RpcOptions options;
   options.poll_ms = 10;

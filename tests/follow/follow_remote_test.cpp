@@ -138,7 +138,7 @@ class FollowRemote : public testing::TestWithParam<Family> {
   }
 };
 
-TEST_P(FollowRemote, AConsumerThatWaitedGetsWhatItMissed) {
+TEST_P(FollowRemote, WaitingConsumerGetsMissedBlocks) {
   const std::vector<Bytes> chain = chain_of(11, 90);
   Remote remote;
   ASSERT_NO_FATAL_FAILURE(follow_remote(a_.path(), {chain.begin(), chain.begin() + 40}, remote));
@@ -148,7 +148,7 @@ TEST_P(FollowRemote, AConsumerThatWaitedGetsWhatItMissed) {
   EXPECT_EQ(remote.rollbacks, 0);
 }
 
-TEST_P(FollowRemote, AConsumerAheadOfTheHeadersWaitsForThem) {
+TEST_P(FollowRemote, ConsumerAheadOfTheHeadersWaits) {
   const std::vector<Bytes> chain = chain_of(12, 90);
   Remote remote;
   ASSERT_NO_FATAL_FAILURE(follow_remote(a_.path(), {chain.begin(), chain.begin() + 60}, remote));
@@ -156,7 +156,7 @@ TEST_P(FollowRemote, AConsumerAheadOfTheHeadersWaitsForThem) {
   EXPECT_EQ(remote.rollbacks, 0);
 }
 
-TEST_P(FollowRemote, AConsumerAheadOfTheHeadersOnAnotherBranchGoesBack) {
+TEST_P(FollowRemote, ConsumerAheadOnOtherBranchRollsBack) {
   // Two chains of one seed that part: the reorg of the longer one takes off what the other has.
   feed::DevnetChain devnet(
       {.family = GetParam(), .seed = 13, .reorg_every = 20, .max_reorg_depth = 12});

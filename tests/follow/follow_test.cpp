@@ -126,7 +126,7 @@ TEST_P(Follow, DeliveredTwiceChangesNothing) {  // E3
   EXPECT_EQ(end_of(a_.path()), once);
 }
 
-TEST_P(Follow, AConsumerThatIsBehindGetsItsBlocksAgain) {  // E10
+TEST_P(Follow, ConsumerBehindGetsItsBlocksAgain) {  // E10
   feed::DevnetChain devnet({.family = GetParam(), .seed = 3, .reorg_every = 6});
   const Emitted chain = emit_until(devnet, [](const Emitted& e) { return e.all.size() == 100; });
   ASSERT_TRUE(follow(a_.path(), chain.all, false));
@@ -174,7 +174,7 @@ std::vector<Bytes> joined(std::vector<Bytes> first, const std::vector<Bytes>& se
   return first;
 }
 
-TEST_P(Follow, AConsumerOnAStaleBranchIsLedBack) {  // E10
+TEST_P(Follow, ConsumerOnStaleBranchIsRolledBack) {  // E10
   const Fork fork = make_fork(GetParam(), 20, 5, 9);
   ASSERT_TRUE(
       follow(a_.path(), joined(fork.trunk, fork.left), true));  // totals stands on the left branch
@@ -185,7 +185,7 @@ TEST_P(Follow, AConsumerOnAStaleBranchIsLedBack) {  // E10
   EXPECT_EQ(end_of(a_.path()), end_of(b_.path()));
 }
 
-TEST_P(Follow, AConsumerThatCannotFollowHaltsAloneAndIsNamed) {  // E10, U2
+TEST_P(Follow, FailingConsumerHaltsAloneAndIsNamed) {  // E10, U2
   const std::uint64_t window = 4;
   const Fork fork = make_fork(GetParam(), 20, 12, 30);
   ASSERT_TRUE(follow(a_.path(), joined(fork.trunk, fork.left), true, window));
@@ -203,7 +203,7 @@ TEST_P(Follow, AConsumerThatCannotFollowHaltsAloneAndIsNamed) {  // E10, U2
   EXPECT_NE(infos_[0].problem.find("on no branch"), std::string::npos) << infos_[0].problem;
 }
 
-TEST_P(Follow, ARollbackIsLoggedWithTheHeightOfItsNewTip) {
+TEST_P(Follow, RollbackIsLoggedWithNewTipHeight) {
   const Fork fork = make_fork(GetParam(), 20, 2, 3);
   const LogCapture captured;
   const Result<> done = follow(a_.path(), joined(joined(fork.trunk, fork.left), fork.right));
@@ -214,7 +214,7 @@ TEST_P(Follow, ARollbackIsLoggedWithTheHeightOfItsNewTip) {
 }
 
 // Only Cardano's simulated chain has no fixed first block.
-TEST(FollowOrigin, ARollbackToOriginIsLoggedWithoutAHeight) {
+TEST(FollowOrigin, RollbackToOriginIsLoggedWithoutHeight) {
   const chain::Network network = chain::find_network("cardano", "devnet").value();
   const Fork fork = make_fork(Family::kCardano, 0, 2, 3);
   TempDir dir;
@@ -231,7 +231,7 @@ TEST(FollowOrigin, ARollbackToOriginIsLoggedWithoutAHeight) {
   EXPECT_NE(logged.find(" rolled back to_height=null "), std::string::npos) << logged;
 }
 
-TEST_P(Follow, ALostSourceIsMetAgain) {
+TEST_P(Follow, LostSourceIsReconnected) {
   const Fork fork = make_fork(GetParam(), 20, 0, 0);
   ListSource source(fork.trunk);
   source.fail_at = 7;
@@ -240,7 +240,7 @@ TEST_P(Follow, ALostSourceIsMetAgain) {
   EXPECT_EQ(end_of(a_.path()).totals_height, 20u);
 }
 
-TEST_P(Follow, ADamagedBlockIsAskedForAgain) {  // E14
+TEST_P(Follow, DamagedBlockIsRequestedAgain) {  // E14
   const Fork fork = make_fork(GetParam(), 20, 0, 0);
   Bytes damaged = fork.trunk[15];
   damaged.back() ^= 1;
@@ -250,7 +250,7 @@ TEST_P(Follow, ADamagedBlockIsAskedForAgain) {  // E14
   EXPECT_EQ(end_of(a_.path()).totals_height, 20u);
 }
 
-TEST_P(Follow, AForeignOrDamagedBlockStopsItAndLosesNothing) {
+TEST_P(Follow, ForeignOrDamagedBlockStopsAndLosesNothing) {
   Fork fork = make_fork(GetParam(), 20, 0, 0);
   Bytes damaged = fork.trunk[15];
   damaged.back() ^= 1;

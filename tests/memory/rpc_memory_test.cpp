@@ -92,7 +92,7 @@ TEST_F(RpcMemory, AnswersCostAFewTimesTheirBytes) {
   }
 }
 
-TEST_F(RpcMemory, SoDoesWhatIsAskedByRest) {
+TEST_F(RpcMemory, RestAnswersCostAFewTimesTheirBytes) {
   feed::RestClient rest(feed::RpcEndpoint::parse(node_.url()).value(), 30'000);
   const std::string body = "{\"more\":[" + repeated("0", 7u << 20) + "]}";
   node_.script("rest chaininfo", rpc_fault::body(body));

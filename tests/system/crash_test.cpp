@@ -93,14 +93,14 @@ void crash_campaign(const Setup& setup, int kills) {
   std::printf("%d kills, %d runs to the end between them\n", killed, finished);
 }
 
-TEST(Crash, KilledBitcoinSyncEndsAsOneThatWasNot) {
+TEST(Crash, KilledBitcoinSyncEndsLikeUninterruptedOne) {
   crash_campaign({"bitcoin", 600}, test::long_run() ? 250 : 10);
 }
-TEST(Crash, KilledCardanoSyncEndsAsOneThatWasNot) {
+TEST(Crash, KilledCardanoSyncEndsLikeUninterruptedOne) {
   crash_campaign({"cardano", 600}, test::long_run() ? 250 : 10);
 }
 
-TEST(Crash, AServerThatIsKilledGoesOnFromItsTip) {
+TEST(Crash, KilledServerContinuesFromItsTip) {
   TempDir data;
   const std::vector<std::string> command = {test::coffer(),
                                             "demo",

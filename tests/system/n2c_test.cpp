@@ -75,7 +75,7 @@ Followed follow(
           stores.totals->position().block_count()};
 }
 
-TEST(N2c, TheWirePeerIsFollowedThroughRollBacksAndItsDeath) {
+TEST(N2c, FollowsPeerThroughRollbacksAndDeath) {
   COFFER_REQUIRE_DATA_OR_SKIP(archive, "cardano/preview/immutable-00000-00275.tar.xz");
   const std::string server = "build/peers/cardano-chainsync/server.js";
   if (!std::filesystem::exists("build/peers/cardano-chainsync/node_modules")) {

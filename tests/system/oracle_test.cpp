@@ -57,7 +57,7 @@ TEST(Oracle, EverySingleCardanoBlock) {
   EXPECT_EQ(compared, 66);
 }
 
-TEST(Oracle, TheRegtestRunOfEveryOutputType) {
+TEST(Oracle, RegtestRunOfEveryOutputType) {
   COFFER_REQUIRE_DATA_OR_SKIP(file, "bitcoin/regtest/kernel_regtest_blocks_1_to_206.hex");
   const auto data = shared_data().value();
   const chain::Network network = chain::find_network("bitcoin", "regtest").value();
@@ -200,7 +200,7 @@ TEST(Oracle, EveryTransactionOfPreview) {
 }
 
 // Mainnet's first 600 blocks, as Core wrote them.
-TEST(Oracle, TheFirstBlocksOfMainnet) {
+TEST(Oracle, FirstBlocksOfMainnet) {
   COFFER_REQUIRE_DATA_OR_SKIP(directory, "bitcoin/mainnet");
   const chain::Network network = chain::find_network("bitcoin", "mainnet").value();
   std::istringstream expected(

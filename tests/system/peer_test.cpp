@@ -27,7 +27,7 @@ bj::value rpc(int port, const std::string& method, bj::array params) {
   return doc.at("error").is_null() ? doc.at("result") : bj::object{{"error", doc.at("error")}};
 }
 
-TEST(Peer, ABitcoinNodeAcceptsASimulatedChain) {
+TEST(Peer, BitcoinNodeAcceptsASimulatedChain) {
   const std::string node = "build/peers/bitcoin-node/node.js";
   if (!std::filesystem::exists("build/peers/bitcoin-node/node_modules/bcoin")) {
     if (shared_data_required())

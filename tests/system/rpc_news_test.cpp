@@ -91,7 +91,7 @@ class RpcNews : public Rpc {
   Hash256 kept_{};  // in the node's mempool from settle() on
 };
 
-TEST_F(RpcNews, OfTheTopicSequenceAloneAreEnough) {
+TEST_F(RpcNews, TopicSequenceAloneIsEnough) {
   ASSERT_NO_FATAL_FAILURE(settle());
   const std::vector<Hash256> txs = pay(3);
   // Only the one that was told of: nobody looked at the whole mempool.
@@ -131,7 +131,7 @@ TEST_F(RpcNews, OfTheTopicSequenceAloneAreEnough) {
   ASSERT_NO_FATAL_FAILURE(expect_same_as_node());
 }
 
-TEST_F(RpcNews, ThatAreDamagedMakeItLookForItself) {
+TEST_F(RpcNews, DamagedNotificationsCausePolling) {
   ASSERT_NO_FATAL_FAILURE(settle());
   const Bytes topic = {'s', 'e', 'q', 'u', 'e', 'n', 'c', 'e'};
   const std::vector<std::vector<Bytes>> damaged = {
@@ -146,7 +146,7 @@ TEST_F(RpcNews, ThatAreDamagedMakeItLookForItself) {
   ASSERT_NO_FATAL_FAILURE(expect_same_as_node());
 }
 
-TEST_F(RpcNews, OfTheTopicHashblockBringBlocksAndARestartEverything) {
+TEST_F(RpcNews, TopicHashblockBringsBlocksAndRestartEverything) {
   ASSERT_NO_FATAL_FAILURE(settle());
   for (const std::uint32_t counter : {70, 71, 72}) {
     const Hash256 tip = grow();

@@ -209,7 +209,7 @@ TEST_F(RpcOffers, BlocksComeByRestWithoutCredentials) {
   EXPECT_EQ(asked["getblockhash"], 2u) << "only of the network's first block and of the tip";
 }
 
-TEST_F(RpcOffers, WithoutRestOrWithABadOneBlocksComeByRpc) {
+TEST_F(RpcOffers, WithoutRestBlocksComeByRpc) {
   for (const Rest rest :
        {Rest::kOff, Rest::kOtherBlock, Rest::kCut, Rest::kNoHeights, Rest::kRefuses}) {
     SCOPED_TRACE(static_cast<int>(rest));
@@ -226,7 +226,7 @@ TEST_F(RpcOffers, WithoutRestOrWithABadOneBlocksComeByRpc) {
   }
 }
 
-TEST_F(RpcOffers, TheNodeTellsWhereItPublishes) {
+TEST_F(RpcOffers, ZmqEndpointsAreDiscovered) {
   for (const std::string topic : {"sequence", "hashblock"}) {
     SCOPED_TRACE(topic);
     taken_ = 0;
@@ -254,7 +254,7 @@ TEST_F(RpcOffers, TheNodeTellsWhereItPublishes) {
 }
 
 // The same by polling and by notices alone.
-TEST_F(RpcOffers, AReplacedTransactionIsDroppedAndItsReplacementSeen) {
+TEST_F(RpcOffers, ReplacedTransactionIsDroppedAndItsReplacementSeen) {
   const DevCoin coin{.value = 1'000'000};
   const DevTxPtr first = test::payment(coin, 1'000), second = test::payment(coin, 9'000);
   for (const bool told : {false, true}) {
@@ -300,7 +300,7 @@ TEST_F(RpcOffers, AReplacedTransactionIsDroppedAndItsReplacementSeen) {
   }
 }
 
-TEST_F(RpcOffers, WhatLeftTheMempoolWhileTheNodeWasAwayIsDropped) {
+TEST_F(RpcOffers, TransactionsGoneDuringOutageAreDropped) {
   const DevCoin coin{.value = 1'000'000};
   const DevTxPtr first = test::payment(coin, 1'000), second = test::payment(coin, 9'000);
   ASSERT_NO_FATAL_FAILURE(connect(Rest::kGood, 9));
@@ -314,7 +314,7 @@ TEST_F(RpcOffers, WhatLeftTheMempoolWhileTheNodeWasAwayIsDropped) {
   EXPECT_EQ(std::get<MempoolAdded>(source_->next(30'000).value()).raw, second->wire);
 }
 
-TEST_F(RpcOffers, TheCookieOfARestartedNodeIsRead) {
+TEST_F(RpcOffers, CookieOfARestartedNodeIsRead) {
   ASSERT_NO_FATAL_FAILURE(connect(Rest::kOff, 300));
   ASSERT_NO_FATAL_FAILURE(take_until(300));
   node_->set_secret("Basic X19jb29raWVfXzp0d28=");  // __cookie__:two

@@ -60,7 +60,7 @@ TEST_F(Rpc, FollowsReorgsMadeWithASecondNode) {
   }
 }
 
-TEST_F(Rpc, TellsOfTheMempoolAndBroadcasts) {
+TEST_F(Rpc, ReportsMempoolAndBroadcasts) {
   DevnetChain devnet({.seed = 77, .txs_per_block = 6, .reorg_every = 0});
   auto from = source();
   devnet.next();  // the node has its genesis block
@@ -168,7 +168,7 @@ TEST(RpcInterrupt, CutsTheFetchesUnderWay) {
   EXPECT_LT(system_clock().steady_ms() - start_ms, 20'000);
 }  // its destructor waits for the workers, which have nothing to wait for
 
-TEST(RpcAddress, IsTakenApartOrRefusedWithoutRepeatingIt) {
+TEST(RpcAddress, ParsedOrRefusedWithoutSecrets) {
   const auto full = RpcEndpoint::parse("http://bob:p%40ss:w@h@node.example:8332").value();
   EXPECT_EQ(full.url, "http://node.example:8332");
   EXPECT_EQ(full.user_password, "bob:p@ss:w@h");
@@ -189,7 +189,7 @@ TEST(RpcAddress, IsTakenApartOrRefusedWithoutRepeatingIt) {
   }
 }
 
-TEST(RpcAddress, TellsWhereTheNodePublishes) {
+TEST(RpcAddress, NamesTheZmqEndpoints) {
   const RpcEndpoint here = RpcEndpoint::parse("http://127.0.0.1:8332").value();
   const RpcEndpoint there = RpcEndpoint::parse("http://node.example:8332").value();
   const RpcEndpoint six = RpcEndpoint::parse("http://[fd00::1]:8332").value();

@@ -185,7 +185,7 @@ class Soak : public testing::TestWithParam<chain::Family> {
   TempDir dir_;
 };
 
-TEST_P(Soak, EndsWhereAQuietRunDoes) {
+TEST_P(Soak, EndsLikeUndisturbedRun) {
   const std::uint64_t seed = random_seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   Rng rng(seed);

@@ -48,7 +48,7 @@ class RpcSourceFaults : public testing::Test {
   test::ChainBuilder chain_;
 };
 
-TEST_F(RpcSourceFaults, EveryBadAnswerIsAskedAgain) {
+TEST_F(RpcSourceFaults, EveryBadAnswerIsRequestedAgain) {
   FakeBitcoind node(chain_.blocks());
   Daemon daemon(data(), source(node));
   ASSERT_TRUE(reaches(daemon, node)) << daemon.log();
@@ -93,7 +93,7 @@ TEST_F(RpcSourceFaults, EveryBadAnswerIsAskedAgain) {
 }
 
 // Blocks near the tip keep what undoes them, however high a node claims its chain to be.
-TEST_F(RpcSourceFaults, LyingTipDoesNotCostTheRollbacks) {
+TEST_F(RpcSourceFaults, LyingTipKeepsRollbacks) {
   FakeBitcoind node(chain_.blocks());
   node.report_tip(feed::RpcTip{.height = 1'000'000, .hash = node.tip_hash()});
   Daemon daemon(data(), source(node));
@@ -106,7 +106,7 @@ TEST_F(RpcSourceFaults, LyingTipDoesNotCostTheRollbacks) {
   EXPECT_EQ(daemon.stop(), 0);
 }
 
-TEST_F(RpcSourceFaults, ARefusedPasswordIsNoReasonToEnd) {
+TEST_F(RpcSourceFaults, RefusedPasswordIsRetried) {
   FakeBitcoind node(chain_.blocks());
   node.script("*", test::rpc_fault::status(401), {.times = test::kAlways});
   Daemon daemon(data(), source(node));
@@ -138,7 +138,7 @@ TEST_F(RpcSourceFaults, AnotherNetworkHaltsTheFollowerAlone) {
   EXPECT_EQ(sync(node).exit_code, 0);  // nothing was bound
 }
 
-TEST_F(RpcSourceFaults, APrunedBlockIsNamedAndNotAskedForInALoop) {
+TEST_F(RpcSourceFaults, PrunedBlockIsNamedWithoutHotLoop) {
   FakeBitcoind node(chain_.blocks());
   node.prune_below(8);
   {
@@ -156,7 +156,7 @@ TEST_F(RpcSourceFaults, APrunedBlockIsNamedAndNotAskedForInALoop) {
   EXPECT_NE(ended.err.find("no longer has block 0"), std::string::npos) << ended.err;
 }
 
-TEST_F(RpcSourceFaults, ARescanOfPrunedBlocksFailsNamingTheHeight) {
+TEST_F(RpcSourceFaults, RescanOfPrunedBlocksFailsNamingTheHeight) {
   FakeBitcoind node(chain_.blocks());
   ASSERT_EQ(run({"wallet", "create", "shop", "--network", "regtest", "--data", data()}).exit_code,
             0);
@@ -177,7 +177,7 @@ TEST_F(RpcSourceFaults, ARescanOfPrunedBlocksFailsNamingTheHeight) {
   EXPECT_EQ(daemon.stop(), 0);
 }
 
-TEST_F(RpcSourceFaults, ARescanFromAHungNodeStopsWithTheDaemon) {
+TEST_F(RpcSourceFaults, RescanFromAHungNodeStopsWithTheDaemon) {
   FakeBitcoind node(chain_.blocks());
   ASSERT_EQ(run({"wallet", "create", "shop", "--network", "regtest", "--data", data()}).exit_code,
             0);
@@ -196,7 +196,7 @@ TEST_F(RpcSourceFaults, ARescanFromAHungNodeStopsWithTheDaemon) {
   EXPECT_EQ(daemon.stop(10'000), 0);  // the call's own limit is 30 s
 }
 
-TEST_F(RpcSourceFaults, ATipThatWentAwayIsKeptButNotReady) {
+TEST_F(RpcSourceFaults, LoweredTipIsKeptButNotReady) {
   FakeBitcoind node(chain_.blocks());
   Daemon daemon(data(), source(node));
   ASSERT_TRUE(reaches(daemon, node));
@@ -214,7 +214,7 @@ TEST_F(RpcSourceFaults, ATipThatWentAwayIsKeptButNotReady) {
       << daemon.ready_body();
 }
 
-TEST_F(RpcSourceFaults, ABlockThatIsNamedButNotGivenIsNoHotLoop) {
+TEST_F(RpcSourceFaults, WithheldBlockCausesNoHotLoop) {
   FakeBitcoind node(chain_.blocks());
   Daemon daemon(data(), source(node));
   ASSERT_TRUE(reaches(daemon, node));
@@ -250,7 +250,7 @@ class SyncTo : public RpcSourceFaults {
   }
 };
 
-TEST_F(SyncTo, AStoreThatIsThereStaysAsItIs) {
+TEST_F(SyncTo, ReachedHeightChangesNothing) {
   FakeBitcoind node(chain_.blocks());
   for (int i = 0; i < 3; ++i) {
     ASSERT_EQ(sync(node, {"--to", "5"}).exit_code, 0);
@@ -300,7 +300,7 @@ class N2cSourceFaults : public testing::Test {
   test::ChainBuilder chain_;
 };
 
-TEST_F(N2cSourceFaults, EverySlipIsAskedAgain) {
+TEST_F(N2cSourceFaults, EveryBadAnswerIsRequestedAgain) {
   FakeN2cPeer peer(socket(), network_, chain_.blocks());
   Daemon daemon(data(), source());
   ASSERT_TRUE(reaches(daemon, chain_.hashes().back())) << daemon.log();
@@ -341,7 +341,7 @@ TEST_F(N2cSourceFaults, EverySlipIsAskedAgain) {
   EXPECT_EQ(daemon.stop(), 0);
 }
 
-TEST_F(N2cSourceFaults, ANodeWithoutBlocksIsWaitedFor) {
+TEST_F(N2cSourceFaults, NodeWithoutBlocksIsWaitedFor) {
   FakeN2cPeer peer(socket(), network_, chain_.blocks());
   Daemon daemon(data(), source());
   ASSERT_TRUE(reaches(daemon, chain_.hashes().back()));

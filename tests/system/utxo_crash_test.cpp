@@ -107,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(Stores, UtxoCrash,
 
 // Blocks whose tip is known from the start: far below it many share a commit, some of them large
 // enough for sorted files.
-TEST_P(UtxoCrash, KilledBulkSyncEndsAsOneThatWasNot) {
+TEST_P(UtxoCrash, KilledBulkSyncEndsLikeUninterruptedOne) {
   TempDir source;
   Arguments from;
   if (GetParam().chain == std::string("bitcoin")) {
@@ -133,7 +133,7 @@ TEST_P(UtxoCrash, KilledBulkSyncEndsAsOneThatWasNot) {
 }
 
 // A chain with reorgs whose tip is where we are.
-TEST_P(UtxoCrash, KilledAtTheTipEndsAsOneThatWasNot) {
+TEST_P(UtxoCrash, KilledAtTipEndsLikeUninterruptedRun) {
   kill_campaign(
       [&](const fs::path& data) {
         return Arguments{test::coffer(),
@@ -158,7 +158,7 @@ TEST_P(UtxoCrash, KilledAtTheTipEndsAsOneThatWasNot) {
 }
 
 // Room is taken away at a random moment and given back.
-TEST_P(UtxoCrash, AFullDiskStopsClearlyAndLosesNothing) {
+TEST_P(UtxoCrash, FullDiskStopsAndLosesNothing) {
   TempDir dir;
   test::SmallDisk disk(256);
   COFFER_REQUIRE_MOUNTED_OR_SKIP(disk);

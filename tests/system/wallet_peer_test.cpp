@@ -220,7 +220,7 @@ TEST_P(WalletPeer, PaysAndDoubleSpendsInABlock) {
 
 // The other node's branches begin below blocks that pay us, that spend our coin, and whose coinbase
 // is ours; then the first branch comes back.
-TEST_P(WalletPeer, AReorgTakesBackWhatItsBlocksDid_AndTheChainWins) {
+TEST_P(WalletPeer, ReorgUndoesItsBlocksAndTheChainWins) {
   std::vector<Hash256> first = {kRegtest.genesis};
   const auto coins = give_strangers_coins(first);
   std::vector<Hash256> second = first;
@@ -286,7 +286,7 @@ TEST_P(WalletPeer, AReorgTakesBackWhatItsBlocksDid_AndTheChainWins) {
 // bcoin 1.0.2 replaces nothing in a mempool: its option replaceByFee only lets transactions in that
 // signal it, and isDoubleSpend() refuses every second spend (lib/mempool/mempool.js). So the
 // replacement is what another node's mempool holds, and that node is followed from then on.
-TEST_P(WalletPeer, ReplacesWhatTheMempoolOfAnotherNodeHasInstead) {
+TEST_P(WalletPeer, ReplacesByMempoolOfAnotherNode) {
   std::vector<Hash256> branch = {kRegtest.genesis};
   const auto coins = give_strangers_coins(branch);
   const auto slow = payment(coins[0], 1'000), fast = payment(coins[0], 50'000);
@@ -317,7 +317,7 @@ TEST_P(WalletPeer, ReplacesWhatTheMempoolOfAnotherNodeHasInstead) {
 
 // 000 §4.5. What is unconfirmed in the backup was mined, double-spent, replaced or forgotten since,
 // and its last block is on no chain any more.
-TEST_P(WalletPeer, ARestoredWalletLearnsWhatBecameOfItsTransactions) {
+TEST_P(WalletPeer, RestoredWalletCatchesUp) {
   std::vector<Hash256> first = {kRegtest.genesis};
   const auto coins = give_strangers_coins(first);
   std::vector<Hash256> second = first;

@@ -11,7 +11,7 @@
 namespace coffer::utxo {
 namespace {
 
-TEST(UtxoAnswers, TheRootDependsOnTheChainAlone) {  // U7
+TEST(UtxoAnswers, RootDependsOnTheChainAlone) {  // U7
   std::optional<Hash256> first;
   for (const std::uint64_t behind : {0, 1, 50}) {
     Options options;
@@ -35,7 +35,7 @@ TEST(UtxoAnswers, TheRootDependsOnTheChainAlone) {  // U7
   }
 }
 
-TEST(UtxoAnswers, AProofCanBeHadForAnyBlockOfTheWindow) {  // U7
+TEST(UtxoAnswers, ProofCanBeHadForAnyBlockOfTheWindow) {  // U7
   Options options;
   options.store = StoreType::kMmr;
   options.rollback_window = options.prune_depth = 8;
@@ -97,7 +97,7 @@ TEST(UtxoAnswers, FiltersApplyBeforePaging) {  // U8
   EXPECT_EQ(chain.state().by_address(address, many).error().code, Code::kInvalidInput);
 }
 
-TEST(UtxoAnswers, ASelfContainedDeltaProvesWhatIsNoLongerRemembered) {  // U1, U7
+TEST(UtxoAnswers, SelfContainedDeltaProvesPrunedOutputs) {  // U1, U7
   Options options;
   options.store = StoreType::kMmr;
   options.rollback_window = 8;
@@ -124,7 +124,7 @@ TEST(UtxoAnswers, ASelfContainedDeltaProvesWhatIsNoLongerRemembered) {  // U1, U
   }
 }
 
-TEST(UtxoAnswers, ThePositionAfterARollbackHasTheNumberOfItsBlock) {  // E9
+TEST(UtxoAnswers, PositionAfterARollbackHasTheNumberOfItsBlock) {  // E9
   Options options;
   options.rollback_window = options.prune_depth = 3;
   options.beyond_window = BeyondWindow::kPartial;
@@ -145,7 +145,7 @@ TEST(UtxoAnswers, ThePositionAfterARollbackHasTheNumberOfItsBlock) {  // E9
   EXPECT_EQ(edge.state().stats().value().number.value, 4u);
 }
 
-TEST(UtxoAnswers, APageTooFarInIsRefusedAlsoBehindAFilter) {  // U8, E11
+TEST(UtxoAnswers, PageTooFarInIsRefusedAlsoBehindAFilter) {  // U8, E11
   Chain chain("bitcoin");
   ASSERT_TRUE(chain.add({}));
   Chain::Tx big{.id = id(1), .inputs = {}, .outputs = {}};
@@ -161,7 +161,7 @@ TEST(UtxoAnswers, APageTooFarInIsRefusedAlsoBehindAFilter) {  // U8, E11
   EXPECT_TRUE(!page || page->cursor.empty());
 }
 
-TEST(UtxoAnswers, TheAccumulatorCountsInWhatIsHeldBack) {
+TEST(UtxoAnswers, AccumulatorIncludesHeldBlocks) {
   Options options;
   options.store = StoreType::kMmr;
   options.cache_bytes = 1u << 20;
@@ -182,7 +182,7 @@ TEST(UtxoAnswers, TheAccumulatorCountsInWhatIsHeldBack) {
   EXPECT_LT(held, 20u);
 }
 
-TEST(UtxoAnswers, VerifyReadsWhatARollbackWouldPutBack) {
+TEST(UtxoAnswers, VerifyReadsRollbackRecords) {
   Chain chain("cardano");
   ASSERT_TRUE(chain.add({{.id = id(1), .inputs = {}, .outputs = {Bytes(57, 1)}}}));
   ASSERT_TRUE(chain.add({{.id = id(2), .inputs = {{id(1), 0}}, .outputs = {Bytes(57, 2)}}}));
@@ -273,7 +273,7 @@ TEST(UtxoAnswers, VerifyFindsASpentRecordOfOtherContent) {
   }
 }
 
-TEST(UtxoAnswers, CountingAddressesCanBeBrokenOff) {
+TEST(UtxoAnswers, CountingAddressesCanBeStopped) {
   Chain chain("cardano");
   Chain::Tx tx{.id = id(1), .inputs = {}, .outputs = {}};
   for (std::uint32_t i = 0; i < 9'000; ++i) {

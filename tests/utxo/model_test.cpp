@@ -338,12 +338,12 @@ void run_sequences(std::uint64_t count, bool few_coinbases) {
   }
 }
 
-TEST(UtxoModel, RandomSequencesAnswerAsThePlainModel) {
+TEST(UtxoModel, RandomSequencesMatchTheModel) {
   run_sequences(500, false);
 }
 
 // The same few outpoints come, go and come again all the time (U4).
-TEST(UtxoModel, RepeatedCoinbasesAnswerAsThePlainModel) {
+TEST(UtxoModel, RepeatedCoinbasesMatchTheModel) {
   run_sequences(200, true);
 }
 

@@ -148,7 +148,7 @@ INSTANTIATE_TEST_SUITE_P(Stores, OddBlocks,
                          testing::Values(utxo::StoreType::kClassic, utxo::StoreType::kMmr),
                          testing::PrintToStringParamName());
 
-TEST(OddBlocksScripts, AReferenceScriptThatCannotBeReadIsRefused) {
+TEST(OddBlocksScripts, ReferenceScriptThatCannotBeReadIsRefused) {
   // Not [language, script]: cut short, no array, three items, bytes behind it, a language beyond a
   // byte.
   for (const char* bad :

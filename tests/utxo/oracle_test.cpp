@@ -287,7 +287,7 @@ void replay_both_ways(const OracleChain& chain, Options options) {
   replay_bulk(chain, options, 97);
 }
 
-TEST_P(UtxoOracle, TheFirstBlocksOfMainnet) {
+TEST_P(UtxoOracle, FirstBlocksOfMainnet) {
   COFFER_REQUIRE_DATA_OR_SKIP(directory, "bitcoin/mainnet");
   const auto network = chain::find_network("bitcoin", "mainnet").value();
   std::vector<Bytes> all;
@@ -299,7 +299,7 @@ TEST_P(UtxoOracle, TheFirstBlocksOfMainnet) {
   replay_both_ways(chain, options_of(GetParam()));
 }
 
-TEST_P(UtxoOracle, TheRegtestRunOfEveryOutputType) {
+TEST_P(UtxoOracle, RegtestRunOfEveryOutputType) {
   COFFER_REQUIRE_DATA_OR_SKIP(file, "bitcoin/regtest/kernel_regtest_blocks_1_to_206.hex");
   const auto network = chain::find_network("bitcoin", "regtest").value();
   std::vector<Bytes> all = blocks_of(network, read_file(file, 100u << 20).value());
@@ -310,7 +310,7 @@ TEST_P(UtxoOracle, TheRegtestRunOfEveryOutputType) {
   replay_both_ways(chain, options_of(GetParam()));
 }
 
-TEST_P(UtxoOracle, TheReorg) {
+TEST_P(UtxoOracle, Reorg) {
   COFFER_REQUIRE_DATA_OR_SKIP(directory, "bitcoin/reorg");
   const auto network = chain::find_network("bitcoin", "mainnet").value();
   const auto blocks = [&] {

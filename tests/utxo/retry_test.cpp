@@ -48,7 +48,7 @@ Bytes address(std::uint8_t fill) {
   return Bytes(57, fill);
 }
 
-TEST(UtxoRetry, ABlockWhoseInputsCouldNotBeReadIsAppliedWholeTheNextTime) {
+TEST(UtxoRetry, BlockIsAppliedWholeAfterReadError) {
   for (const StoreType type : {StoreType::kClassic, StoreType::kMmr}) {
     Options options;
     options.store = type;
@@ -75,7 +75,7 @@ TEST(UtxoRetry, ABlockWhoseInputsCouldNotBeReadIsAppliedWholeTheNextTime) {
   }
 }
 
-TEST(UtxoRetry, HeldBackBlocksAreNotPassedOver) {
+TEST(UtxoRetry, HeldBlocksAreNotSkipped) {
   Chain chain("cardano");
   ASSERT_TRUE(chain.add({{.id = id(1), .inputs = {}, .outputs = {address(1)}}}));
   ASSERT_TRUE(chain.db().flush());
@@ -118,7 +118,7 @@ TEST(UtxoRetry, PruningThatCannotReadDoesNotApplyABlockTwice) {
   }
 }
 
-TEST(UtxoRetry, ARollbackThatCouldNotReadIsDoneWholeTheNextTime) {
+TEST(UtxoRetry, RollbackIsDoneWholeAfterReadError) {
   for (const StoreType type : {StoreType::kClassic, StoreType::kMmr}) {
     Options options;
     options.store = type;
@@ -143,7 +143,7 @@ TEST(UtxoRetry, ARollbackThatCouldNotReadIsDoneWholeTheNextTime) {
   }
 }
 
-TEST(UtxoRetry, ARecordThatCannotBeReadIsAnErrorNotTheEnd) {  // E6
+TEST(UtxoRetry, UnreadableRecordIsAnError) {  // E6
   Chain chain("cardano");
   ASSERT_TRUE(chain.add({{.id = id(1), .inputs = {}, .outputs = {address(1)}}}));
   ASSERT_TRUE(chain.add({{.id = id(2), .inputs = {}, .outputs = {address(2)}}}));
@@ -158,7 +158,7 @@ TEST(UtxoRetry, ARecordThatCannotBeReadIsAnErrorNotTheEnd) {  // E6
 }
 
 // The index is in files, the tip in memory: only the walk over the entries meets the device error.
-TEST(UtxoRetry, AnIndexThatCannotBeReadIsAnErrorNotTheEnd) {  // E6
+TEST(UtxoRetry, UnreadableIndexIsAnError) {  // E6
   Chain chain("cardano");
   const auto payment = chain::credentials_of(address(1)).payment;
   ASSERT_TRUE(payment);

@@ -13,7 +13,7 @@ namespace {
 
 const Bytes kOpReturn = {0x6a, 0x01};
 
-TEST(UtxoRules, ARepeatedCoinbaseOverwritesAndComesBackOnRollback) {  // U4
+TEST(UtxoRules, RepeatedCoinbaseOverwritesAndComesBackOnRollback) {  // U4
   for (const StoreType type : {StoreType::kClassic, StoreType::kMmr}) {
     Options options;
     options.store = type;
@@ -35,7 +35,7 @@ TEST(UtxoRules, ARepeatedCoinbaseOverwritesAndComesBackOnRollback) {  // U4
   }
 }
 
-TEST(UtxoRules, ACoinbaseThatComesThreeTimesIsNoDamage) {  // U4
+TEST(UtxoRules, CoinbaseRepeatedThreeTimes) {  // U4
   Chain chain("bitcoin");
   const Chain::Tx coinbase{.id = id(1), .inputs = {}, .outputs = {kScript}, .coinbase = true};
   ASSERT_TRUE(chain.add({}));
@@ -51,7 +51,7 @@ TEST(UtxoRules, ACoinbaseThatComesThreeTimesIsNoDamage) {  // U4
 }
 
 // Far below the tip nothing is kept of what comes and goes within a block, not even its record.
-TEST(UtxoRules, ACoinbaseThatCameAndWentComesAgainInTheSameCommit) {  // U4
+TEST(UtxoRules, SpentCoinbaseRepeatsInSameCommit) {  // U4
   const Chain::Tx coinbase{.id = id(1), .inputs = {}, .outputs = {kScript}, .coinbase = true};
   const Chain::Tx spender{.id = id(2), .inputs = {{id(1), 0}}, .outputs = {}};
   for (const StoreType type : {StoreType::kClassic, StoreType::kMmr}) {
@@ -71,7 +71,7 @@ TEST(UtxoRules, ACoinbaseThatCameAndWentComesAgainInTheSameCommit) {  // U4
   }
 }
 
-TEST(UtxoRules, WhatCameAndWentIsNotTakenForAnEarlierOneOfItsId) {  // U4
+TEST(UtxoRules, TransientOutputIsNotItsEarlierNamesake) {  // U4
   const Chain::Tx coinbase{.id = id(1), .inputs = {}, .outputs = {kScript}, .coinbase = true};
   const auto spender = [](std::uint8_t number) {
     return Chain::Tx{.id = id(number), .inputs = {{id(1), 0}}, .outputs = {}};
@@ -132,7 +132,7 @@ TEST(UtxoRules, MoreOutputsThanTwoBytesCanCount) {  // U3
   EXPECT_EQ(seen, 9'000u);
 }
 
-TEST(UtxoRules, ACollateralReturnSpentLaterInTheSameBlock) {  // U4
+TEST(UtxoRules, CollateralReturnSpentLaterInTheSameBlock) {  // U4
   Chain chain("cardano");
   const Bytes address(57, 0x01);
   ASSERT_TRUE(chain.add({{.id = id(1), .inputs = {}, .outputs = {address, address}}}));
@@ -161,7 +161,7 @@ TEST(UtxoRules, ACollateralReturnSpentLaterInTheSameBlock) {  // U4
   EXPECT_FALSE(chain.state().get({id(2), 2}).value());
 }
 
-TEST(UtxoRules, ARollbackDeeperThanTheWindowChangesNothing) {  // U2
+TEST(UtxoRules, RollbackDeeperThanTheWindowChangesNothing) {  // U2
   Options options;
   options.rollback_window = options.prune_depth = 3;
   Chain chain("cardano", options);
@@ -181,7 +181,7 @@ TEST(UtxoRules, ARollbackDeeperThanTheWindowChangesNothing) {  // U2
   EXPECT_EQ(chain.digest().count, 7u);
 }
 
-TEST(UtxoRules, APartialRollbackUndoesWhatItCan) {  // U2
+TEST(UtxoRules, PartialRollbackUndoesWhatIsPossible) {  // U2
   Options options;
   options.rollback_window = options.prune_depth = 3;
   options.beyond_window = BeyondWindow::kPartial;
@@ -204,7 +204,7 @@ TEST(UtxoRules, APartialRollbackUndoesWhatItCan) {  // U2
 }
 
 // One block spent more than pruning clears at a time, and left the window half pruned.
-TEST(UtxoRules, APartialRollbackLeavesNoTraceOfHalfPrunedBlocks) {  // U2
+TEST(UtxoRules, PartialRollbackLeavesNoTraceOfHalfPrunedBlocks) {  // U2
   Options options;
   options.rollback_window = options.prune_depth = 3;
   options.prune_batch_size = 1;
@@ -228,7 +228,7 @@ TEST(UtxoRules, APartialRollbackLeavesNoTraceOfHalfPrunedBlocks) {  // U2
 }
 
 // A pass of pruning that met nothing but an outpoint that came again: it deletes nothing.
-TEST(UtxoRules, AsManyBlocksCanBeUndoneAsTheStateSays) {  // U2, U4
+TEST(UtxoRules, ReportedRollbackDepthIsExact) {  // U2, U4
   const Chain::Tx coinbase{.id = id(1), .inputs = {}, .outputs = {kScript}, .coinbase = true};
   Options options;
   options.rollback_window = options.prune_depth = 2;
@@ -245,7 +245,7 @@ TEST(UtxoRules, AsManyBlocksCanBeUndoneAsTheStateSays) {  // U2, U4
   chain.expect_sound();
 }
 
-TEST(UtxoRules, AnIdlePruningPassReadsNothingAndASpentOutputIsForgottenInTime) {  // U1, U5
+TEST(UtxoRules, IdlePruningReadsNothing) {  // U1, U5
   for (const bool self_contained : {false, true}) {
     Options options;
     options.rollback_window = 6;
@@ -287,7 +287,7 @@ TEST(UtxoRules, EpochBoundaryBlocksHaveAnOrdinalAndShareANumber) {  // E9
   chain.expect_sound();
 }
 
-TEST(UtxoRules, AnAddressThatHashesToACredentialShowsNothingOfItsVictim) {  // U11
+TEST(UtxoRules, AddressHashingToCredentialShowsNothing) {  // U11
   Chain chain("cardano");
   const Bytes victim(57, 0x01);
   const Hash224 owner = address_owner(victim);
@@ -304,7 +304,7 @@ TEST(UtxoRules, AnAddressThatHashesToACredentialShowsNothingOfItsVictim) {  // U
   EXPECT_TRUE(equal(of_credential.utxos[0].record.address, attacker));
 }
 
-TEST(UtxoRules, TheFirstAllegraBlockReturnsWhatIsLeftOfTheRedeemOutputs) {  // U6
+TEST(UtxoRules, FirstAllegraBlockRemovesRedeemOutputs) {  // U6
   std::vector<chain::GenesisUtxo> genesis;
   for (std::uint8_t i = 1; i <= 3; ++i) {
     const Bytes key(32, i);
@@ -340,7 +340,7 @@ TEST(UtxoRules, TheFirstAllegraBlockReturnsWhatIsLeftOfTheRedeemOutputs) {  // U
   }
 }
 
-TEST(UtxoRules, TheGenesisFilesOfPreview) {  // U6
+TEST(UtxoRules, GenesisFilesOfPreview) {  // U6
   COFFER_REQUIRE_DATA_OR_SKIP(directory, "cardano/preview/genesis");
   const auto genesis = chain::load_genesis_utxos(directory).value();
   Chain chain("cardano", {}, genesis);

@@ -40,8 +40,8 @@ class Consumer {
   // consumer with a store of its own, which may be ahead of the headers or on a branch that they
   // forgot. Thread-safe. Errors: kNotFound if it keeps no such list.
   virtual Result<std::optional<Position>> newest_block_below(std::uint64_t below_height) const {
-    return fail(make_error(Code::kNotFound, "no list of blocks below " +
-                                                std::to_string(below_height) + " is kept"));
+    return fail(make_error(Code::kNotFound,
+                           "no list of blocks below " + std::to_string(below_height) + " is kept"));
   }
 
   // What a person does when this consumer has halted.

@@ -33,7 +33,6 @@ struct RetryOptions {
   int max_conflicts = 3;
 };
 
-
 enum class FollowState : std::uint8_t { kConnecting, kSyncing, kFollowing, kStopped, kFailed };
 std::string_view to_string(FollowState state);
 

@@ -10,11 +10,13 @@ namespace coffer::utxo {
 
 Result<UtxoReader> UtxoReader::open(const config::Config& config) {
   if (!config.of<utxo::Settings>().enabled)
-    return fail(Code::kUnavailable, "the UTXO state is off: utxo.enabled is false in the settings");
+    return fail(Code::kUnavailable,
+                "the UTXO state is switched off; set utxo.enabled = true to use it");
   if (!TRY(file_exists(std::filesystem::path(config.data_dir) / "db")))
-    return fail(Code::kNotFound,
-                "nothing in {} yet; start with 'coffer demo' or name the place with --data",
-                config.data_dir);
+    return fail(
+        Code::kNotFound,
+        "there are no data in {}; start with 'coffer demo', or name another directory with --data",
+        config.data_dir);
   UtxoReader reader;
   kv::DatabaseOptions options = TRY(node::database_options(config, true));
   reader.db = TRY(kv::Database::open(std::move(options)));

@@ -180,7 +180,7 @@ Result<bool> snapshot_by_daemon(const config::Config& config, const fs::path& di
   if (!answer) return false;
   if (answer->status == 201) return true;
   if (answer->status == 409)
-    return fail(Code::kConflict, "{} exists already; name a directory that does not",
+    return fail(Code::kConflict, "{} exists already; choose a directory that does not exist",
                 directory.string());
   return fail(Code::kUnavailable,
               "the daemon of {} cannot make a snapshot (status {}); see its log", config.data_dir,

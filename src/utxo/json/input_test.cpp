@@ -44,7 +44,7 @@ TEST(UtxoInput, AddressesInEveryForm) {
       error_of(api::parse_owner(bitcoin(), std::string(3'001, '1'))).starts_with("address: "));
 }
 
-TEST(UtxoInput, AStakeAddressHoldsNoOutputs) {
+TEST(UtxoInput, StakeAddressHoldsNoOutputs) {
   const Bytes stake = chain::stake_address(cardano(), {});
   for (const std::string& text : {*chain::address_text(cardano(), stake), to_hex(stake)})
     EXPECT_NE(error_of(api::parse_owner(cardano(), text)).find("stake"), std::string::npos);

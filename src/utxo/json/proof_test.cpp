@@ -44,7 +44,7 @@ struct Sample {
 
 class Proofs : public testing::TestWithParam<chain::Family> {};
 
-TEST_P(Proofs, SurviveTheWayThroughJson) {
+TEST_P(Proofs, JsonRoundTrip) {
   const Sample sample(GetParam());
   ASSERT_TRUE(check_proof(sample.proof, sample.root));
   const std::string text = proof_json(GetParam(), sample.proof);
@@ -81,7 +81,7 @@ TEST_P(Proofs, EveryFieldIsNeededAndOfItsType) {
 }
 
 // Readers differ in which of two they take.
-TEST_P(Proofs, AFieldThatIsThereTwiceIsRefused) {
+TEST_P(Proofs, DuplicateFieldIsRefused) {
   std::string text = proof_json(GetParam(), Sample(GetParam()).proof);
   ASSERT_TRUE(parse_proof(text));
   text.insert(1, R"("output_index":4,)");

@@ -45,15 +45,16 @@ Result<Response> outpoint(const UtxoAccess& access, const Request& request) {
       TRY(api::parse_outpoint(access.network, path(request, "tx"), path(request, "index")));
   const auto found = TRY(access.state->get(wanted));
   if (!found)
-    return fail(Code::kNotFound,
-                "no such output: it never was, or was spent longer ago than utxo.pruneDepth");
+    return fail(
+        Code::kNotFound,
+        "no such output: it never existed, or was spent more than utxo.pruneDepth blocks ago");
   return http::json_response(utxo_json(access.network, *found));
 }
 
 Result<std::optional<BlockNumber>> block_number(std::string_view text) {
   if (text == "latest") return std::nullopt;
   const auto number = api::parse_whole(text, 0, std::numeric_limits<std::int64_t>::max());
-  if (!number) return fail(Code::kInvalidInput, "block: expected a block's number, or latest");
+  if (!number) return fail(Code::kInvalidInput, "block: expected a block number or 'latest'");
   return BlockNumber(*number);
 }
 
@@ -80,16 +81,19 @@ Result<Response> delta(const UtxoAccess& access, const Request& request) {
 
 std::vector<api::Parameter> page_parameters() {
   return {
-      {"page", In::kQuery, "from 1; ignored with a cursor", R"({"type":"integer","minimum":1})"},
-      {"count", In::kQuery, "outputs on a page",
+      {"page", In::kQuery, "Page number, from 1; ignored if there is a cursor",
+       R"({"type":"integer","minimum":1})"},
+      {"count", In::kQuery, "Outputs per page",
        R"({"type":"integer","minimum":1,"maximum":100,"default":100})"},
-      {"order", In::kQuery, "by age", R"({"enum":["asc","desc"],"default":"asc"})"},
+      {"order", In::kQuery, "Oldest (asc) or newest (desc) first",
+       R"({"enum":["asc","desc"],"default":"asc"})"},
       {"cursor", In::kQuery,
-       "next_cursor of the page before; costs the same however far. A page may hold fewer than "
-       "asked for and still have one"},
-      {"asset", In::kQuery, "only outputs with this asset: policy and name in hex, or the policy"},
-      {"from_slot", In::kQuery, "made in this slot or later", kSlotParameter},
-      {"to_slot", In::kQuery, "made in this slot or earlier", kSlotParameter},
+       "next_cursor of the page before; costs the same at any depth. A page with a filter may hold "
+       "fewer outputs than count and still have a next_cursor"},
+      {"asset", In::kQuery,
+       "Only outputs with this asset: policy id and name in hex, or the policy id alone"},
+      {"from_slot", In::kQuery, "Only outputs created in this slot or later", kSlotParameter},
+      {"to_slot", In::kQuery, "Only outputs created in this slot or earlier", kSlotParameter},
   };
 }
 
@@ -120,35 +124,38 @@ void add_utxo_routes(api::RouteTable& table, UtxoAccess given) {
                .handler = [access, answer](const Request& request) -> Result<Response> {
                  if (access->state == nullptr)
                    return fail(Code::kUnavailable,
-                               "the UTXO state is off: utxo.enabled is false in the settings");
+                               "the UTXO state is switched off; set utxo.enabled = true to use it");
                  return answer(*access, request);
                }});
   };
-  const api::Parameter address = in_path("addr", "bech32, base58, or the raw bytes in hex");
-  const api::Parameter tx = in_path("tx", "the transaction's hash");
-  const api::Parameter index = in_path("index", "the output's index in it");
-  add("/api/v1/addresses/{addr}/utxos", "Unspent outputs of an address",
+  const api::Parameter address =
+      in_path("addr", "Address in bech32 or base58, or its raw bytes in hex");
+  const api::Parameter tx = in_path("tx", "Transaction id");
+  const api::Parameter index = in_path("index", "Index of the output in the transaction");
+  add("/api/v1/addresses/{addr}/utxos", "List the unspent outputs of an address",
       with(address, page_parameters()), "UtxoPage", address_page);
   add("/api/v1/addresses/{addr}/balance",
-      "What an address holds; with next_cursor set it is a part, and the rest is added to it",
-      {address, {"cursor", In::kQuery, "next_cursor of the answer before"}}, "Balance", balance);
-  add("/api/v1/credentials/{cred}/utxos", "Unspent outputs of a payment credential (Cardano)",
+      "Get the balance of an address; if next_cursor is set, it is partial: add the next answers",
+      {address, {"cursor", In::kQuery, "next_cursor of the previous answer"}}, "Balance", balance);
+  add("/api/v1/credentials/{cred}/utxos",
+      "List the unspent outputs of a payment credential (Cardano)",
       with(in_path("cred", "56 hex digits, or addr_vkh1…, addr_shared_vkh1…, script1…"),
            page_parameters()),
       "UtxoPage", credential_page);
   add("/api/v1/utxos/{tx}/{index}",
-      "An output, unspent or spent; spent ones are known for utxo.pruneDepth blocks at least",
+      "Get an output, unspent or spent; spent ones are kept for at least utxo.pruneDepth blocks",
       {tx, index}, "SpentUtxo", outpoint);
   add("/api/v1/utxos/{tx}/{index}/proof",
-      "A proof that the output was unspent after a block, to be checked off line against a root",
-      {tx, index, {"block", In::kQuery, "a block's number within the window, or latest"}},
+      "Prove that an output was unspent after a block; the proof is checked offline against a root",
+      {tx, index, {"block", In::kQuery, "Block number within the rollback window, or latest"}},
       "UnspentProof", proof);
   add("/api/v1/mmr/roots/{block}",
-      "The root over all outputs and which are unspent, after a block (utxo.store = mmr); this "
-      "operator's statement, not consensus",
-      {in_path("block", "a block's number, or latest")}, "MmrRoot", root);
-  add("/api/v1/blocks/{n}/delta", "What a block did to the set; within the rollback window",
-      {in_path("n", "the block's number")}, "BlockDelta", delta);
+      "Get the MMR root over all outputs after a block (utxo.store = mmr); a statement of this "
+      "operator, not of consensus",
+      {in_path("block", "Block number, or latest")}, "MmrRoot", root);
+  add("/api/v1/blocks/{n}/delta",
+      "Get the outputs that a block created and spent; within the rollback window",
+      {in_path("n", "Block number")}, "BlockDelta", delta);
 }
 
 }  // namespace coffer::utxo

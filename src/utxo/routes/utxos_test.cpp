@@ -88,7 +88,7 @@ json::value schema_of(Chain& chain, const std::string& name) {
 
 const char* kPreviewBlock = "cardano/yaci/preview1300024.txt";
 
-TEST(UtxoRoutes, OutputsOfARealCardanoBlockAreAsTheOracleSays) {
+TEST(UtxoRoutes, RealCardanoBlockMatchesTheOracle) {
   COFFER_REQUIRE_DATA_OR_SKIP(data, "oracle/cardano");
   // Inline datums and assets; a reference script and a datum's hash.
   const std::pair<const char*, const char*> blocks[] = {
@@ -149,7 +149,7 @@ TEST(UtxoRoutes, OutputsOfARealCardanoBlockAreAsTheOracleSays) {
   }
 }
 
-TEST(UtxoRoutes, AnAddressIsFoundInEveryForm) {
+TEST(UtxoRoutes, AddressIsFoundInEveryForm) {
   COFFER_REQUIRE_DATA_OR_SKIP(block, kPreviewBlock);
   Chain chain(chain::find_network("cardano", "preview").value());
   ASSERT_NO_FATAL_FAILURE(chain.apply(hex_file(block)));
@@ -227,7 +227,7 @@ const std::string kBlock9 = "0437cd7f8525ceed2324359c2d0ba26006d92d856a9c20fa024
 const std::string kFirstPayment =
     "f4184fc596403b9d638783cf57adfe4c75c605f6356fbc91338530e9831e9e16";
 
-TEST_F(Bitcoin, TheFirstPaymentAndWhatItSpent) {
+TEST_F(Bitcoin, FirstPaymentAndItsInput) {
   FILL(171);
   const json::value spent = chain_->get("/utxos/" + kBlock9 + "/0");
   api::expect_fits(spent, schema_of(*chain_, "SpentUtxo"));
@@ -259,7 +259,7 @@ TEST_F(Bitcoin, TheFirstPaymentAndWhatItSpent) {
             "00000000d1145790a8694403d4063f323d499e655c83426834d4ce2f8dd4a2ee");
 }
 
-TEST_F(Bitcoin, ABlocksDelta) {
+TEST_F(Bitcoin, BlockDelta) {
   FILL(171);
   const json::value delta = chain_->get("/blocks/170/delta");
   api::expect_fits(delta, schema_of(*chain_, "BlockDelta"));
@@ -331,7 +331,7 @@ TEST_F(Bitcoin, PagesAndCursorsGiveTheSameOutputs) {
             json::value(reversed));
 }
 
-TEST(UtxoRoutes, WhenOffEveryRouteNamesTheSetting) {  // U13
+TEST(UtxoRoutes, DisabledRoutesNameTheSetting) {  // U13
   Chain chain(chain::find_network("bitcoin", "regtest").value());
   chain.serve(false);
   const std::string zeros(64, '0');
