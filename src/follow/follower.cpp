@@ -51,7 +51,10 @@ void Follower::stop() {
 
 Result<bus::Position> Follower::rejoin_by_blocks(const bus::ConsumerInfo& info) {
   const std::uint64_t height = chain_.position().block_count();
-  for (std::uint64_t below = height;;) {
+  // Below its own position, which is on no branch: another process may have led its database to a
+  // sibling of that block already, and no rollback leads there.
+  const std::uint64_t first = std::min(height, info.position.ordinal.value);
+  for (std::uint64_t below = first;;) {
     const auto kept = TRY(bus_.newest_block_below(info.name, below));
     std::optional<chainstate::HeaderInfo> header;
     if (kept) header = TRY(chain_.at(kept->ordinal));
@@ -60,7 +63,7 @@ Result<bus::Position> Follower::rejoin_by_blocks(const bus::ConsumerInfo& info) 
       continue;
     }
     // All it has of our part of the chain is right; the rest we shall see.
-    if (below == height && info.position.block_count() > height) {
+    if (below == first && info.position.block_count() > height) {
       rejoin_at_block_count_ =
           std::min(rejoin_at_block_count_.value_or(info.position.block_count()),
                    info.position.block_count());

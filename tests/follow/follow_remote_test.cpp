@@ -56,7 +56,7 @@ class ChainSource final : public feed::Source {
 };
 
 // A store of its own beside the data directory, as the wallet's database is: knows the blocks it
-// has, of which it keeps every third.
+// has, of which it keeps some.
 class Remote final : public bus::Consumer {
  public:
   std::string_view name() const override { return "remote"; }
@@ -86,12 +86,13 @@ class Remote final : public bus::Consumer {
   Result<std::optional<bus::Position>> newest_block_below(std::uint64_t below) const override {
     std::lock_guard lock(mutex_);
     for (std::uint64_t at = std::min<std::uint64_t>(below, received.size()); at-- > 0;)
-      if (at % 3 == 0) return bus::Position::after(Ordinal(at), {Slot(at), received[at]});
+      if (at % keep_every == 0) return bus::Position::after(Ordinal(at), {Slot(at), received[at]});
     return std::nullopt;
   }
   std::string repair() const override { return ""; }
 
   std::vector<Hash256> received;  // along its chain
+  std::uint64_t keep_every = 3;
   std::atomic<int> away{0};
   int rollbacks = 0;
 
@@ -178,6 +179,26 @@ TEST_P(FollowRemote, ConsumerAheadOnOtherBranchRollsBack) {
     ASSERT_NO_FATAL_FAILURE(follow_remote(other.path(), chain.best, remote));
     EXPECT_EQ(remote.rollbacks, 1) << headers;
   }
+}
+
+// Another process led its store to the sibling of the block where this one believes it stands.
+TEST_P(FollowRemote, ConsumerOnSiblingOfItsTipRollsBack) {
+  feed::DevnetChain devnet(
+      {.family = GetParam(), .seed = 13, .reorg_every = 20, .max_reorg_depth = 12});
+  std::vector<Bytes> before;
+  const Emitted chain = emit_until(devnet, [&](const Emitted& e) {
+    if (e.reorgs == 0) before = e.best;
+    return e.reorgs > 0 && e.best.size() > before.size() + 10;
+  });
+  Remote remote, nobody;
+  remote.keep_every = 1;
+  ASSERT_NO_FATAL_FAILURE(follow_remote(a_.path(), before, remote));
+  const std::vector<Bytes> siblings(chain.best.begin(), chain.best.begin() + long(before.size()));
+  ASSERT_NO_FATAL_FAILURE(follow_remote(b_.path(), siblings, nobody));
+  ASSERT_NE(remote.received.back(), nobody.received.back());
+  remote.received = nobody.received;
+  ASSERT_NO_FATAL_FAILURE(follow_remote(b_.path(), chain.best, remote));
+  EXPECT_EQ(remote.rollbacks, 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, FollowRemote,
