@@ -69,7 +69,7 @@ TEST_F(DataIdentity, NextStartMakesTheFileAnew) {
 TEST_F(DataIdentity, OfAnotherNetworkIsRefused) {
   sync();
   expect_refusal(coffer_on_data({"wallet", "create", "shop", "--network", "mainnet"}), 1,
-                 "holds bitcoin devnet, not bitcoin mainnet");
+                 "belongs to bitcoin devnet, not to bitcoin mainnet");
 }
 
 TEST_F(DataIdentity, OnlyMigrateBringsADatabaseUpToDate) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <coffer/chain/network.h>
+#include <memory>
 #include "chain/bitcoin_limits.h"
 
 namespace coffer::wallet {
