@@ -53,14 +53,17 @@ bool has_wallets(const config::Config& config) {
   return config.of<Settings>().enabled && config.chain == "bitcoin";
 }
 
+Error no_wallets(std::string_view chain) {
+  if (chain == "bitcoin")
+    return make_error(Code::kUnavailable,
+                      "the wallet is switched off; set wallet.enabled = true to use it");
+  return make_error(Code::kUnavailable,
+                    fmt::format("there is no wallet on {}; wallets work on bitcoin only", chain));
+}
+
 Result<sql::DatabaseOptions> database_options(const config::Config& config) {
   const Settings& settings = config.of<Settings>();
-  if (!settings.enabled)
-    return fail(Code::kUnavailable,
-                "the wallet is switched off; set wallet.enabled = true to use it");
-  if (!has_wallets(config))
-    return fail(Code::kUnavailable, "there is no wallet on {}; wallets work on bitcoin only",
-                config.chain);
+  if (!has_wallets(config)) return fail(no_wallets(settings.enabled ? config.chain : "bitcoin"));
   sql::DatabaseOptions options;
   options.location =
       settings.database.empty()

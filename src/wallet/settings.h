@@ -19,6 +19,8 @@ std::span<const config::Key> settings();
 
 // Whether a run with these settings has wallets: they are switched on, and the chain is Bitcoin.
 bool has_wallets(const config::Config& config);
+// Why there are none on this chain: it is another than Bitcoin, or they are switched off.
+Error no_wallets(std::string_view chain);
 // Opens nothing. Errors: kUnavailable if there are no wallets, saying why.
 Result<sql::DatabaseOptions> database_options(const config::Config& config);
 // Nothing is pruned that a reorg within the chain's window could need (X1).

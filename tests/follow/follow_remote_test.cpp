@@ -11,7 +11,7 @@
 #include "support/emitted.h"
 #include "support/stores_fixture.h"
 
-namespace coffer::app {
+namespace coffer::tests {
 namespace {
 
 using chain::Family;
@@ -206,4 +206,4 @@ INSTANTIATE_TEST_SUITE_P(Families, FollowRemote,
                          testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace coffer::app
+}  // namespace coffer::tests

@@ -10,7 +10,7 @@
 #include "support/emitted.h"
 #include "support/stores_fixture.h"
 
-namespace coffer::app {
+namespace coffer::tests {
 namespace {
 
 using chain::Family;
@@ -277,4 +277,4 @@ INSTANTIATE_TEST_SUITE_P(Families, Follow, testing::Values(Family::kBitcoin, Fam
                          testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace coffer::app
+}  // namespace coffer::tests

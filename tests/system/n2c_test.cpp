@@ -11,7 +11,7 @@
 #include "support/process.h"
 #include "support/stores_fixture.h"
 
-namespace coffer::app {
+namespace coffer::tests {
 namespace {
 
 constexpr std::uint64_t kBlocks = 432;  // of the first two chunks
@@ -130,4 +130,4 @@ TEST(N2c, FollowsPeerThroughRollbacksAndDeath) {
 }
 
 }  // namespace
-}  // namespace coffer::app
+}  // namespace coffer::tests

@@ -5,7 +5,7 @@
 #include "base/temp_dir.h"
 #include "support/node_follower.h"
 
-namespace coffer::app {
+namespace coffer::tests {
 namespace {
 
 using test::kRegtest;
@@ -171,4 +171,4 @@ TEST_F(RpcFollow, MiningMempoolReplacementAndReorgsMadeWithASecondNode) {
 }
 
 }  // namespace
-}  // namespace coffer::app
+}  // namespace coffer::tests

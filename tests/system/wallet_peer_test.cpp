@@ -13,7 +13,7 @@
 #include "wallet/schema.h"
 #include "wallet/support/node_truth.h"
 
-namespace coffer::app {
+namespace coffer::tests {
 namespace {
 
 using feed::DevTxPtr;
@@ -378,4 +378,4 @@ INSTANTIATE_TEST_SUITE_P(Every, WalletPeer, testing::Values(Engine::kSqlite, Eng
                          sql::test::engine_name);
 
 }  // namespace
-}  // namespace coffer::app
+}  // namespace coffer::tests

@@ -23,7 +23,7 @@ class ManyWallets : public WalletTest {
                                    : server->location(server->fresh_database());
     options.clock = &clock();
     options.max_connections = 1;
-    options.on_statement = [this](std::string_view) { ++heard_; };
+    options.on_statement = [this](std::string_view) { ++statements_; };
     counted_ = std::make_unique<WalletEngine>("many", options, StoreOptions{});
     engine_ = counted_.get();
     chain_.clear();
@@ -46,10 +46,10 @@ class ManyWallets : public WalletTest {
   template <typename Call>
   Cost cost(Call call) {
     const std::int64_t before = steps();
-    heard_ = 0;
+    statements_ = 0;
     call();
-    const std::size_t heard = heard_;
-    return {heard, steps() - before};
+    const std::size_t statements = statements_;
+    return {statements, steps() - before};
   }
 
   // A payment to each of these wallets.
@@ -60,7 +60,7 @@ class ManyWallets : public WalletTest {
   }
 
   std::optional<TempDir> dir_;
-  std::size_t heard_ = 0;
+  std::size_t statements_ = 0;
   std::unique_ptr<WalletEngine> counted_;
   std::vector<WalletId> wallets_;
 };

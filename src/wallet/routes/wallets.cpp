@@ -4,6 +4,7 @@
 #include "wallet/json/input.h"
 #include "wallet/json/output.h"
 #include "wallet/json/verbs.h"
+#include "wallet/settings.h"
 
 namespace coffer::wallet {
 namespace {
@@ -18,10 +19,7 @@ constexpr std::size_t kMostLeasesCleaned = 10'000;  // by one request
 
 Result<wallet::Store*> store_of(const WalletRoutes& routes) {
   if (routes.store != nullptr) return routes.store;
-  if (routes.network.family != chain::Family::kBitcoin)
-    return fail(Code::kUnavailable, "there is no wallet on {}: it works on bitcoin only",
-                routes.network.chain_name());
-  return fail(Code::kUnavailable, "the wallet is off: wallet.enabled is false in the settings");
+  return fail(no_wallets(routes.network.chain_name()));
 }
 
 using Shared = std::shared_ptr<const WalletRoutes>;

@@ -303,7 +303,7 @@ bool ModelWallet::confirm(const MadeTx& tx, Where where, bool user_confirmed) {
 void ModelWallet::connect(const MadeTx& tx, Where where) {
   if (!concerns(tx)) return;
   const auto known = txs.find(tx.id);
-  if (pruned.contains(tx.id)) return look_again(tx, where);
+  if (pruned.contains(tx.id)) return add_coins_of_pruned(tx, where);
   if (known != txs.end() && known->second.height == where.height) {
     known->second.user_confirmed = false;
     known->second.place = where.place;
@@ -320,7 +320,7 @@ ModelWallet::Answer ModelWallet::record_confirmed(const MadeTx& tx, Where where)
   const auto known = txs.find(tx.id);
   if (const auto gone = pruned.find(tx.id); gone != pruned.end()) {
     if (gone->second.height != where.height) return Code::kConflict;
-    look_again(tx, where);
+    add_coins_of_pruned(tx, where);
     return {};
   }
   if (known != txs.end() && known->second.height) {

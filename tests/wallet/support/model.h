@@ -120,7 +120,7 @@ class ModelWallet {
   Answer publish_entry(Hash256 id, bool is_new, bool from_network);
   bool confirm(const MadeTx& tx, Where where, bool user_confirmed);
   // It was pruned: only what has become the wallet's since is new.
-  void look_again(const MadeTx& tx, Where where);
+  void add_coins_of_pruned(const MadeTx& tx, Where where);
 };
 
 }  // namespace coffer::wallet::test

@@ -149,7 +149,7 @@ void ModelWallet::clean_leases() {
   std::erase_if(leases, [&](const auto& lease) { return lease.second.expires_at_ms <= now; });
 }
 
-void ModelWallet::look_again(const MadeTx& tx, Where where) {
+void ModelWallet::add_coins_of_pruned(const MadeTx& tx, Where where) {
   std::vector<chain::Outpoint> spends;
   for (const chain::Outpoint& input : tx.inputs)
     if (has_coin(input) && !stub_spends.contains(input)) spends.push_back(input);
