@@ -1,5 +1,7 @@
 #include "cli/table.h"
 
+#include <array>
+
 #include <algorithm>
 
 #include <fmt/format.h>
