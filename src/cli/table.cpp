@@ -1,8 +1,7 @@
 #include "cli/table.h"
 
-#include <array>
-
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
