@@ -26,7 +26,7 @@ bool is_foreign_variable(std::string_view name) {
 }
 
 // A value for an error message: one short line.
-std::string shown(const RawValue& value) {
+std::string text_of(const RawValue& value) {
   struct Show {
     std::string operator()(const std::string& text) const {
       constexpr std::size_t kLongest = 60;
@@ -43,7 +43,8 @@ std::string shown(const RawValue& value) {
 
 std::unexpected<Error> wrong_value(const Key& key, const RawValue& value, std::string_view place) {
   return fail(Code::kUsage, "{}: {} is {}; expected {}", place, key.name,
-              key.secret ? "not usable (its value is not shown)" : shown(value), expectation(key));
+              key.secret ? "not usable (its value is not shown)" : text_of(value),
+              expectation(key));
 }
 
 // Puts a value into its slot; false if it has the wrong type or is out of bounds.

@@ -228,14 +228,16 @@ bool has_witnesses(const Block& block) {
 
 void write_bitcoin_tx(json::Writer& out, const chain::Network& network, const Block& block,
                       const Tx& tx) {
-  const auto shown = [](const Hash256& hash) { return reversed(hash).hex(); };
+  const auto to_display = [](const Hash256& hash) {
+    return chain::display(chain::Family::kBitcoin, hash);
+  };
   out.begin_object();
-  out.key("txid").value(shown(tx.id));
-  out.key("wtxid").value(shown(tx.segwit ? crypto::sha256d(tx.raw) : tx.id));
+  out.key("txid").value(to_display(tx.id));
+  out.key("wtxid").value(to_display(tx.segwit ? crypto::sha256d(tx.raw) : tx.id));
   out.key("in").begin_array();
   for (const chain::Input& input : block.inputs_of(tx))
     out.value(tx.coinbase ? "coinbase"
-                          : fmt::format("{}:{}", shown(Hash256::from(input.tx)), input.index));
+                          : fmt::format("{}:{}", to_display(Hash256::from(input.tx)), input.index));
   out.end_array();
   out.key("out").begin_array();
   for (const Output& output : block.outputs_of(tx)) {
@@ -263,8 +265,8 @@ void write_bitcoin_tx(json::Writer& out, const chain::Network& network, const Bl
 std::string bitcoin_json(const chain::Network& network, const Block& block, bool verified) {
   json::Writer out;
   out.begin_object();
-  out.key("hash").value(reversed(block.hash).hex());
-  out.key("prev").value(reversed(block.prev).hex());
+  out.key("hash").value(chain::display(block.family, block.hash));
+  out.key("prev").value(chain::display(block.family, block.prev));
   out.key("time").value(static_cast<std::uint64_t>(block.time_unix_s));
   out.key("size").value(static_cast<std::uint64_t>(block.raw.size()));
   out.key("pow_ok").value(meets_its_target(block));

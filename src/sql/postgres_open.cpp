@@ -6,6 +6,7 @@
 
 #include <coffer/base/log.h>
 #include "base/result.h"
+#include "base/shell.h"
 #include "sql/postgres_impl.h"
 
 namespace coffer::sql {
@@ -62,18 +63,6 @@ std::string_view refusal_state(std::string_view message) {
   return "08001";
 }
 
-// A word of a command for a shell.
-std::string quoted(std::string_view word) {
-  const auto is_plain = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-           std::string_view("_-./:,").find(c) != std::string_view::npos;
-  };
-  if (std::all_of(word.begin(), word.end(), is_plain)) return std::string(word);
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
 void log_notice(void*, const char* message) {
   log::debug("postgres says", {{"message", one_line(message)}});
 }
@@ -95,7 +84,7 @@ Result<std::string> postgres_tool_flags(const std::string& conninfo) {
   std::string text;
   for (const auto& [keyword, flag] : kFlags)
     if (const std::string_view value = value_of(options, keyword); !value.empty())
-      text += fmt::format("{}{}{}", text.empty() ? "" : " ", flag, quoted(value));
+      text += fmt::format("{}{}{}", text.empty() ? "" : " ", flag, shell_word(value));
   return text;
 }
 

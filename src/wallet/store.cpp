@@ -43,13 +43,6 @@ Result<> check_name(std::string_view name) {
 
 }  // namespace
 
-std::string shown(const Hash256& hash) {
-  return chain::display(chain::Family::kBitcoin, hash);
-}
-std::string shown(const chain::Outpoint& outpoint) {
-  return fmt::format("{}#{}", shown(outpoint.tx), outpoint.index);
-}
-
 std::unexpected<Error> bad_cursor() {
   return fail(Code::kInvalidInput, "cursor: not one that was given out for this question");
 }

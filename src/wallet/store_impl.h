@@ -7,6 +7,7 @@
 #include <coffer/wallet/store.h>
 #include "base/result.h"
 #include "sql/connection.h"
+#include "wallet/display.h"
 
 namespace coffer::wallet {
 
@@ -29,9 +30,6 @@ Result<std::optional<std::int64_t>> number_cursor(std::string_view cursor);
 // Those of pages that go by several, with dots between them. Errors: kInvalidInput.
 Result<std::vector<std::int64_t>> cursor_parts(std::string_view cursor, std::size_t count);
 std::unexpected<Error> bad_cursor();
-
-std::string shown(const Hash256& hash);
-std::string shown(const chain::Outpoint& outpoint);
 
 // A column of the database that holds one of these. Errors: kInvalidInput.
 inline Result<TxStatus> read_status(const sql::Rows& rows, int column) {

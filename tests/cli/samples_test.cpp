@@ -86,8 +86,8 @@ TEST_P(Samples, ShowWhatIsPrinted) {
   for (const Sample& sample : samples) {
     const std::string where = std::string(GetParam()) + ":" + std::to_string(sample.line);
     test::Process shell({"/bin/sh", "-c",
-                         "cd " + test::shell_quoted(dir.path().string()) + " && PATH=" +
-                             test::shell_quoted(tools) + ":$PATH && " + sample.command});
+                         "cd " + shell_word(dir.path().string()) + " && PATH=" + shell_word(tools) +
+                             ":$PATH && " + sample.command});
     const auto end = shell.wait(30'000);
     ASSERT_TRUE(end) << where << ": takes too long: " << sample.command;
     ASSERT_EQ(end->exit_code, 0) << where << ": " << sample.command << "\n" << end->err;

@@ -5,14 +5,9 @@
 #include <filesystem>
 #include <string>
 
-namespace coffer::test {
+#include "base/shell.h"
 
-// As one word of a command, whatever is in it.
-inline std::string shell_quoted(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
+namespace coffer::test {
 
 // Whether the command succeeded.
 inline bool shell(const std::string& command) {
@@ -22,9 +17,9 @@ inline bool shell(const std::string& command) {
 // Unpacks an archive of any compression into a directory; with a pattern only what it matches.
 inline bool extract(const std::filesystem::path& archive, const std::filesystem::path& directory,
                     const std::string& pattern = "") {
-  const std::string only = pattern.empty() ? "" : " --wildcards " + shell_quoted(pattern);
-  return shell("tar -C " + shell_quoted(directory.string()) + " -xf " +
-               shell_quoted(archive.string()) + only);
+  const std::string only = pattern.empty() ? "" : " --wildcards " + shell_word(pattern);
+  return shell("tar -C " + shell_word(directory.string()) + " -xf " + shell_word(archive.string()) +
+               only);
 }
 
 }  // namespace coffer::test

@@ -14,18 +14,18 @@ class SmallDisk {
  public:
   explicit SmallDisk(unsigned megabytes)
       : mounted_(::geteuid() == 0 && shell("mount -t tmpfs -o size=" + std::to_string(megabytes) +
-                                           "m tmpfs " + shell_quoted(path()) + " 2>/dev/null")) {}
+                                           "m tmpfs " + shell_word(path()) + " 2>/dev/null")) {}
   SmallDisk(const SmallDisk&) = delete;
   SmallDisk& operator=(const SmallDisk&) = delete;
   ~SmallDisk() {
-    if (mounted_) (void)shell("umount -l " + shell_quoted(path()));
+    if (mounted_) (void)shell("umount -l " + shell_word(path()));
   }
 
   bool mounted() const { return mounted_; }
   std::string path() const { return dir_.path().string(); }
   // Takes so many bytes of it away; free() gives them back.
   bool fill(std::uint64_t bytes) {
-    return shell("head -c " + std::to_string(bytes) + " /dev/zero > " + shell_quoted(filler()));
+    return shell("head -c " + std::to_string(bytes) + " /dev/zero > " + shell_word(filler()));
   }
   bool free() { return std::filesystem::remove(filler()); }
 

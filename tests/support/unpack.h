@@ -15,8 +15,7 @@ namespace coffer::test {
 
 // What a program such as zcat makes of a file.
 inline std::string unpack(const char* program, const std::filesystem::path& file) {
-  std::FILE* pipe =
-      ::popen((std::string(program) + " " + shell_quoted(file.string())).c_str(), "r");
+  std::FILE* pipe = ::popen((std::string(program) + " " + shell_word(file.string())).c_str(), "r");
   std::string out;
   std::array<char, 65536> buffer;
   while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe))

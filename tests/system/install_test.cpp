@@ -83,7 +83,7 @@ TEST_F(Installed, HeadersCompileAlone) {
       "g++ -std=c++23 -E -I../foreign -I../prefix/include $name.cpp > /dev/null";
   succeed_in_shell(
       fmt::format("mkdir -p {0}/alone && cd {0}/alone && xargs -P 2 -I '{{}}' sh -ec {1} < {2}",
-                  dir_->path().string(), shell_quoted(compile), list.string()));
+                  dir_->path().string(), shell_word(compile), list.string()));
 }
 
 TEST_F(Installed, ExamplesBuildAndRun) {

@@ -42,7 +42,7 @@ void expect_sound(const fs::path& data) {
   const Finished verified = test::run({"utxo", "verify", "--data", data.string()});
   // Killed before there was a UTXO state in it: that is said, each in its words.
   for (const char* early :
-       {"no UTXO state", "no block in", "no database in", "nothing in", "still being made"})
+       {"no UTXO state", "no block in", "no database in", "nothing in", "still being created"})
     if (verified.exit_code != 0 && verified.err.find(early) != std::string::npos) return;
   ASSERT_EQ(verified.exit_code, 0) << verified.err;
 }

@@ -37,7 +37,7 @@ Result<Times> timed(int rounds, Action action) {
   return Times{took[took.size() / 2], took[took.size() * 99 / 100]};
 }
 
-std::string shown(double us) {
+std::string microseconds_text(double us) {
   return us < 1'000 ? fmt::format("{:.0f} µs", us) : fmt::format("{:.1f} ms", us / 1'000);
 }
 
@@ -77,9 +77,11 @@ class Case {
                 std::move(result), std::move(meaning));
   }
   void add(std::string_view what, const Times& ours, const Times& bare, std::string_view of) {
-    add(what, fmt::format("{} (p99 {})", shown(ours.median_us), shown(ours.p99_us)),
+    add(what,
+        fmt::format("{} (p99 {})", microseconds_text(ours.median_us),
+                    microseconds_text(ours.p99_us)),
         fmt::format("{:.1f} times the bare {} ({})", ours.median_us / std::max(bare.median_us, 1.0),
-                    of, shown(bare.median_us)));
+                    of, microseconds_text(bare.median_us)));
   }
   wallet::WalletId any(int round) const {
     return wallet::WalletId(1 + static_cast<std::uint64_t>(round) % load_.wallets);
@@ -170,7 +172,7 @@ class Case {
       return {};
     });
     const Times naive = TRY(std::move(naive_timed));
-    add("summing the coins instead", shown(naive.median_us), "what the summary saves");
+    add("summing the coins instead", microseconds_text(naive.median_us), "what the summary saves");
     return {};
   }
 

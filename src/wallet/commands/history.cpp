@@ -2,6 +2,7 @@
 // program.
 #include "base/file.h"
 #include "base/result.h"
+#include "base/shell.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/table.h"
@@ -51,17 +52,6 @@ Result<bool> ask_daemon_to_rescan(const Context& context, const std::string& wal
   else
     cli::print("the running coffer rescans; 'coffer wallet list' shows how far it is\n");
   return true;
-}
-
-// As a shell reads it.
-std::string shell_word(const std::string& text) {
-  const auto plain = [](unsigned char c) {
-    return std::isalnum(c) != 0 || std::string_view("-_./:=+,@%").contains(static_cast<char>(c));
-  };
-  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
 }
 
 // A name beside the database that is free: the way back.

@@ -152,7 +152,7 @@ TEST(WalletVerbs, BothDoorsMakeTheSameRequest) {
     EXPECT_EQ(record.status, TxStatus::kPending);
     ASSERT_TRUE(record.block);
     EXPECT_EQ(record.block->height, 5u);
-    EXPECT_EQ(hash_text(record.block->hash), kOtherLock);
+    EXPECT_EQ(to_display(record.block->hash), kOtherLock);
     EXPECT_EQ(record.block->index, 3u);
     EXPECT_EQ(record.block->time_s, 9);
     EXPECT_TRUE(record.bump);

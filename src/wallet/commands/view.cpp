@@ -45,7 +45,7 @@ const std::string& either(const std::string& own, const std::string& of_address)
 
 std::string hashes(const std::vector<Hash256>& all) {
   std::string out;
-  for (const Hash256& hash : all) out += (out.empty() ? "" : " ") + hash_text(hash);
+  for (const Hash256& hash : all) out += (out.empty() ? "" : " ") + to_display(hash);
   return out;
 }
 
@@ -63,10 +63,6 @@ std::string time_text(std::int64_t unix_ms) {
       std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts) == 0)
     return fmt::format("{} ms", unix_ms);
   return text;
-}
-
-std::string coin_text(const chain::Outpoint& outpoint) {
-  return fmt::format("{}#{}", hash_text(outpoint.tx), outpoint.index);
 }
 
 std::string render_wallets(const wallet::Page<wallet::WalletInfo>& page) {
@@ -152,7 +148,7 @@ std::string render_coins(const chain::Network& network, const wallet::Page<walle
                     {"leased until"},
                     {"label"}});
   for (const wallet::Coin& coin : page.items)
-    table.add_row({coin_text(coin.outpoint), btc_text(coin.amount.value),
+    table.add_row({to_display(coin.outpoint), btc_text(coin.amount.value),
                    std::string(wallet::to_string(coin.state)),
                    cli::with_thousands(coin.confirmations), coin.account,
                    owner(network, coin.script),
@@ -162,7 +158,7 @@ std::string render_coins(const chain::Network& network, const wallet::Page<walle
 }
 
 std::string render_coin(const chain::Network& network, const wallet::Coin& coin) {
-  std::string out = line("output", coin_text(coin.outpoint));
+  std::string out = line("output", to_display(coin.outpoint));
   out += line("amount", btc_text(coin.amount.value) + " BTC");
   out += line("state", std::string(wallet::to_string(coin.state)));
   if (coin.height)
@@ -174,7 +170,7 @@ std::string render_coin(const chain::Network& network, const wallet::Coin& coin)
   if (!coin.label.empty()) out += line("label", cli::printable(coin.label));
   if (!coin.address_label.empty())
     out += line("of the address", cli::printable(coin.address_label));
-  if (coin.spent_by) out += line("spent by", hash_text(*coin.spent_by));
+  if (coin.spent_by) out += line("spent by", to_display(*coin.spent_by));
   if (coin.lease)
     out += line("leased", fmt::format("until {} by {}", time_text(coin.lease->expires_at_ms),
                                       coin.lease->lock_id.hex()));
@@ -189,7 +185,7 @@ std::string render_history(const wallet::Page<wallet::HistoryEntry>& page) {
                     {"time"},
                     {"label"}});
   for (const wallet::HistoryEntry& entry : page.items)
-    table.add_row({hash_text(entry.tx), net_text(entry),
+    table.add_row({to_display(entry.tx), net_text(entry),
                    entry.height ? "confirmed" : std::string(wallet::to_string(entry.status)),
                    height_text(entry.height),
                    time_text(entry.block_time_s ? *entry.block_time_s * 1000 : entry.received_ms),
@@ -199,7 +195,7 @@ std::string render_history(const wallet::Page<wallet::HistoryEntry>& page) {
 
 std::string render_wallet_tx(const chain::Network& network, const wallet::TxDetail& detail) {
   const wallet::HistoryEntry& entry = detail.entry;
-  std::string out = line("transaction", hash_text(entry.tx));
+  std::string out = line("transaction", to_display(entry.tx));
   std::string status(wallet::to_string(entry.status));
   if (!entry.reason.empty()) status += fmt::format(" ({})", cli::printable(entry.reason));
   out += line("status", status);
@@ -216,7 +212,7 @@ std::string render_wallet_tx(const chain::Network& network, const wallet::TxDeta
   out += line("amount", net_text(entry) + " BTC");
   if (entry.fee) out += line("fee", btc_text(*entry.fee) + " BTC");
   for (const wallet::TxInputInfo& input : detail.inputs)
-    out += line("input", fmt::format("{}  {}", coin_text(input.prev),
+    out += line("input", fmt::format("{}  {}", to_display(input.prev),
                                      input.amount ? btc_text(input.amount->value) : "not ours"));
   for (const wallet::TxOutputInfo& output : detail.outputs) {
     const std::string& label = either(output.label, output.address_label);
@@ -234,18 +230,18 @@ std::string render_wallet_tx(const chain::Network& network, const wallet::TxDeta
 }
 
 std::string render_recorded(const wallet::Recorded& recorded) {
-  std::string out = line("transaction", hash_text(recorded.tx));
+  std::string out = line("transaction", to_display(recorded.tx));
   out += line("status", std::string(wallet::to_string(recorded.status)));
   if (recorded.height) out += line("block", cli::with_thousands(*recorded.height));
   if (!recorded.changed) out += line("changed", "nothing: all of it was known");
-  for (const Hash256& tx : recorded.invalidated) out += line("now invalid", hash_text(tx));
+  for (const Hash256& tx : recorded.invalidated) out += line("now invalid", to_display(tx));
   return out;
 }
 
 std::string render_leases(const wallet::Page<wallet::LeasedCoin>& page) {
   cli::Table table({{"output"}, {"BTC", cli::Align::kRight}, {"state"}, {"until"}, {"lock id"}});
   for (const wallet::LeasedCoin& coin : page.items)
-    table.add_row({coin_text(coin.outpoint), btc_text(coin.amount.value),
+    table.add_row({to_display(coin.outpoint), btc_text(coin.amount.value),
                    std::string(wallet::to_string(coin.state)), time_text(coin.lease.expires_at_ms),
                    coin.lease.lock_id.hex()});
   return finished(table, page, "no leases");

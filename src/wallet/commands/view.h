@@ -25,8 +25,7 @@ std::string render_leases(const wallet::Page<wallet::LeasedCoin>& page);
 std::string render_pruned(const wallet::Pruned& pruned, bool dry_run);
 std::string render_wallet_stats(const wallet::StoreStats& stats);
 
-std::string btc_text(std::uint64_t satoshi);             // 1.00000000
-std::string time_text(std::int64_t unix_ms);             // 2026-11-16 12:50:23 UTC
-std::string coin_text(const chain::Outpoint& outpoint);  // TXID#0
+std::string btc_text(std::uint64_t satoshi);  // 1.00000000
+std::string time_text(std::int64_t unix_ms);  // 2026-11-16 12:50:23 UTC
 
 }  // namespace coffer::wallet

@@ -32,12 +32,12 @@ void amount_or_null(json::Writer& out, std::string_view key,
 
 void hash_list(json::Writer& out, std::string_view key, const std::vector<Hash256>& hashes) {
   out.key(key).begin_array();
-  for (const Hash256& hash : hashes) out.value(hash_text(hash));
+  for (const Hash256& hash : hashes) out.value(to_display(hash));
   out.end_array();
 }
 
 void outpoint(json::Writer& out, const chain::Outpoint& at) {
-  out.field("tx_hash", hash_text(at.tx)).field("output_index", at.index);
+  out.field("tx_hash", to_display(at.tx)).field("output_index", at.index);
 }
 
 void script(json::Writer& out, const Network& network, ByteView bytes) {
@@ -85,7 +85,7 @@ void write_coin(json::Writer& out, const Network& network, const wallet::Coin& c
   script(out, network, coin.script);
   value_or_null(out, "height", coin.height);
   out.field("confirmations", coin.confirmations).field("coinbase", coin.coinbase);
-  text_or_null(out, "spent_by", coin.spent_by ? hash_text(*coin.spent_by) : "");
+  text_or_null(out, "spent_by", coin.spent_by ? to_display(*coin.spent_by) : "");
   text_or_null(out, "lock_id", coin.lease ? coin.lease->lock_id.hex() : "");
   value_or_null(out, "lease_expires_unix_ms",
                 coin.lease ? std::optional(coin.lease->expires_at_ms) : std::nullopt);
@@ -95,7 +95,7 @@ void write_coin(json::Writer& out, const Network& network, const wallet::Coin& c
 }
 
 void entry_fields(json::Writer& out, const wallet::HistoryEntry& entry) {
-  out.field("tx_hash", hash_text(entry.tx)).field("status", wallet::to_string(entry.status));
+  out.field("tx_hash", to_display(entry.tx)).field("status", wallet::to_string(entry.status));
   text_or_null(out, "reason", entry.reason);
   value_or_null(out, "height", entry.height);
   out.field("confirmations", entry.confirmations);
@@ -126,10 +126,6 @@ void write_output(json::Writer& out, const Network& network, const wallet::TxOut
 }
 
 }  // namespace
-
-std::string hash_text(const Hash256& hash) {
-  return chain::display(chain::Family::kBitcoin, hash);
-}
 
 std::string wallet_json(const wallet::WalletInfo& info) {
   json::Writer out;
@@ -240,7 +236,7 @@ std::string wallet_tx_json(const Network& network, const wallet::TxDetail& detai
 
 std::string recorded_json(const wallet::Recorded& recorded) {
   json::Writer out;
-  out.begin_object().field("tx_hash", hash_text(recorded.tx));
+  out.begin_object().field("tx_hash", to_display(recorded.tx));
   out.field("status", wallet::to_string(recorded.status));
   value_or_null(out, "height", recorded.height);
   out.field("changed", recorded.changed);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include "wallet/display.h"
 
 #include <coffer/wallet/store.h>
 #include "api/routes.h"
@@ -47,9 +48,6 @@ std::string pruned_json(const wallet::Pruned& pruned, bool dry_run);
 std::string label_json(std::string_view kind, std::string_view ref, std::string_view label);
 std::string wallet_verified_json(const wallet::WalletVerified& verified);
 std::string wallet_stats_json(const wallet::StoreStats& stats);
-
-// A transaction's or block's hash as people know it.
-std::string hash_text(const Hash256& hash);
 
 // The JSON Schemas of these and of the bodies of requests, for /openapi.json.
 void add_wallet_schemas(api::RouteTable& table);

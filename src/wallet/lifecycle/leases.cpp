@@ -28,19 +28,20 @@ Result<std::vector<CoinRow>> lock_coins(sql::Transaction& sql, WalletId wallet,
         "SELECT u.id FROM transactions t JOIN utxos u ON u.wallet_id = t.wallet_id"
         " AND u.tx_id = t.id WHERE t.wallet_id = $1 AND t.tx_hash = $2 AND u.output_index = $3",
         {wallet, outpoint.tx, outpoint.index}));
-    if (!id) return fail(Code::kNotFound, "this wallet has no coin {}", shown(outpoint));
+    if (!id) return fail(Code::kNotFound, "this wallet has no coin {}", to_display(outpoint));
     coins.push_back({*id, outpoint, CoinState::kSpent});
   }
   std::sort(coins.begin(), coins.end(), [](auto& a, auto& b) { return a.id < b.id; });
   const auto twice =
       std::adjacent_find(coins.begin(), coins.end(), [](auto& a, auto& b) { return a.id == b.id; });
   if (twice != coins.end())
-    return fail(Code::kInvalidInput, "{} is named twice", shown(twice->outpoint));
+    return fail(Code::kInvalidInput, "{} is named twice", to_display(twice->outpoint));
   for (CoinRow& coin : coins) {
     TRY(lock_coin(sql, wallet, coin.id));
     const auto state = TRY(sql.value<std::string>(
         "SELECT state FROM coin_states WHERE wallet_id = $1 AND id = $2", {wallet, coin.id}));
-    if (!state) return fail(Code::kNotFound, "this wallet has no coin {}", shown(coin.outpoint));
+    if (!state)
+      return fail(Code::kNotFound, "this wallet has no coin {}", to_display(coin.outpoint));
     coin.state = TRY(parse_state(*state));
   }
   return coins;
@@ -88,12 +89,12 @@ Result<std::int64_t> Store::lease(WalletId wallet, const LeaseRequest& request) 
   const auto take = [&](sql::Transaction& sql, const CoinRow& coin,
                         std::int64_t until) -> Result<std::int64_t> {
     if (!is_leasable(coin.state))
-      return fail(Code::kConflict, "{} is {} and cannot be leased", shown(coin.outpoint),
+      return fail(Code::kConflict, "{} is {} and cannot be leased", to_display(coin.outpoint),
                   to_string(coin.state));
     const auto taken =
         TRY(sql.value<std::int64_t>(kTakeLease, {wallet, coin.id, request.lock_id, until}));
     if (taken) return *taken;
-    return fail(Code::kConflict, "{} is leased by another lock id", shown(coin.outpoint));
+    return fail(Code::kConflict, "{} is leased by another lock id", to_display(coin.outpoint));
   };
   return lease_each(database_, wallet, request, take);
 }
@@ -107,7 +108,7 @@ Result<std::int64_t> Store::renew(WalletId wallet, const LeaseRequest& request) 
         " AND expires_at > coffer_now() RETURNING expires_at",
         {wallet, coin.id, request.lock_id, until}));
     if (renewed) return *renewed;
-    return fail(Code::kConflict, "this lock id does not hold {} now", shown(coin.outpoint));
+    return fail(Code::kConflict, "this lock id does not hold {} now", to_display(coin.outpoint));
   };
   return lease_each(database_, wallet, request, prolong);
 }
@@ -126,7 +127,8 @@ Result<> Store::release(WalletId wallet, std::span<const chain::Outpoint> outpoi
           if (TRY(sql.value<std::int64_t>(
                   "SELECT expires_at FROM utxo_leases WHERE wallet_id = $1 AND utxo_id = $2",
                   {wallet, coin.id})))
-            return fail(Code::kConflict, "{} is leased by another lock id", shown(coin.outpoint));
+            return fail(Code::kConflict, "{} is leased by another lock id",
+                        to_display(coin.outpoint));
         }
         return {};
       },

@@ -86,7 +86,7 @@ Result<std::vector<Hash256>> TxLifecycle::spend_by_stub(const Row& stub,
     for (Row& rival : rivals) {
       if (rival.height && confirmed_by == ConfirmedBy::kUser)
         return fail(Code::kConflict, "{} has spent an input of the transaction and is confirmed",
-                    shown(rival.hash));
+                    to_display(rival.hash));
       if (!known.insert(rival.id).second) continue;
       losers.push_back({std::move(rival), TxStatus::kFailed, kDoubleSpentReason, true});
     }
@@ -110,8 +110,8 @@ Result<Recorded> TxLifecycle::add_coins_of_pruned(const PrunedTx& gone, std::opt
                                                   const BlockRef& block, ConfirmedBy confirmed_by) {
   Recorded answer = gone.answer;
   if (confirmed_by == ConfirmedBy::kUser && answer.height != block.height)
-    return fail(Code::kConflict, "{} was confirmed at height {} and is pruned", shown(answer.tx),
-                *answer.height);
+    return fail(Code::kConflict, "{} was confirmed at height {} and is pruned",
+                to_display(answer.tx), *answer.height);
   std::vector<OwnedOutput> fresh;
   for (const OwnedOutput& output : owned)
     if (!gone.had(output)) fresh.push_back(output);

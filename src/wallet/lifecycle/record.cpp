@@ -101,7 +101,8 @@ Result<> Store::check_block(const RecordOptions& options) const {
   if (!options.block || !options_.block_at) return {};
   const auto known = TRY(options_.block_at(options.block->height));
   if (!known || *known == options.block->hash) return {};
-  return fail(Code::kConflict, "block {} of the chain is {}", options.block->height, shown(*known));
+  return fail(Code::kConflict, "block {} of the chain is {}", options.block->height,
+              to_display(*known));
 }
 
 Result<Recorded> Store::record(WalletId wallet, ByteView raw, const RecordOptions& options) {

@@ -29,7 +29,7 @@ Result<std::vector<TxLifecycle::Row>> TxLifecycle::descendants(const Row& root) 
       TRY(rows(lite ? kSqlite : kSql, {wallet_, root.id, root.hash, kMaxInvalidated + 1}));
   if (found.size() > kMaxInvalidated)
     return fail(Code::kTooLarge, "more than {} transactions depend on {}", kMaxInvalidated,
-                shown(root.hash));
+                to_display(root.hash));
   return found;
 }
 
@@ -42,7 +42,7 @@ Result<std::vector<Hash256>> TxLifecycle::invalidate(std::vector<Loser> losers, 
     for (Row& row : family) {
       if (winner != nullptr && row.id == winner->id)
         return fail(Code::kConflict, "the transaction spends from {}, which it would replace",
-                    shown(losers[i].row.hash));
+                    to_display(losers[i].row.hash));
       if (!known.insert(row.id).second) continue;
       losers.push_back({std::move(row), TxStatus::kFailed, kParentReason, false});
     }
@@ -75,7 +75,7 @@ Result<> TxLifecycle::check_parents_published(const Row& row) {
   const std::vector<Row> parents = TRY(pending_parents(row));
   if (parents.empty()) return {};
   return fail(Code::kConflict, "the transaction spends from {}, which is pending; publish it first",
-              shown(parents.front().hash));
+              to_display(parents.front().hash));
 }
 
 Result<> TxLifecycle::check_children_pending(const Row& row) {
@@ -87,7 +87,7 @@ Result<> TxLifecycle::check_children_pending(const Row& row) {
   const std::vector<Row> children = TRY(rows(kSql, {wallet_, row.hash}));
   if (children.empty()) return {};
   return fail(Code::kConflict, "{} spends from it and is published; so is it, then",
-              shown(children.front().hash));
+              to_display(children.front().hash));
 }
 
 Result<std::vector<Hash256>> TxLifecycle::publish_ancestors(const Row& row) {
@@ -106,7 +106,7 @@ Result<std::vector<Hash256>> TxLifecycle::publish_ancestors(const Row& row) {
     for (const Row& child : path)
       if (std::ranges::find(done.invalidated, child.hash) != done.invalidated.end())
         return fail(Code::kConflict, "{} and {}, from which it spends, exclude each other",
-                    shown(child.hash), shown(done.tx));
+                    to_display(child.hash), to_display(done.tx));
   }
 }
 
@@ -143,11 +143,11 @@ Result<Recorded> TxLifecycle::add_pending(const TxView& view, std::span<const Ow
   for (const Row& other : others) {
     if (other.height)
       return fail(Code::kConflict, "{} has spent an input of the transaction and is confirmed",
-                  shown(other.hash));
+                  to_display(other.hash));
     if (!options.bump)
       return fail(Code::kConflict,
                   "{} holds an input of the transaction; declare a bump to replace it",
-                  shown(other.hash));
+                  to_display(other.hash));
   }
   if (!is_new) TRY(set_status(*row, TxStatus::kPending, ""));
   row->status = TxStatus::kPending;
@@ -181,7 +181,7 @@ Result<Recorded> TxLifecycle::publish_row(Row row, bool is_new, bool from_networ
   for (Row& other : others) {
     if (other.height)
       return fail(Code::kConflict, "{} has spent an input of the transaction and is confirmed",
-                  shown(other.hash));
+                  to_display(other.hash));
     const bool published = other.status == TxStatus::kPublished;
     losers.push_back({std::move(other), published ? TxStatus::kReplaced : TxStatus::kFailed,
                       published ? kReplacedReason : kDoubleSpentReason, true});
@@ -243,7 +243,8 @@ Result<Recorded> TxLifecycle::add_confirmed(const TxView& view, std::span<const 
     return unchanged(*row, bytes || coins);
   }
   if (row && row->height && confirmed_by == ConfirmedBy::kUser)
-    return fail(Code::kConflict, "{} is confirmed at height {}", shown(row->hash), *row->height);
+    return fail(Code::kConflict, "{} is confirmed at height {}", to_display(row->hash),
+                *row->height);
   if (!row) {
     row = TRY(insert(view, TxStatus::kPublished, block, false));
     if (confirmed_by == ConfirmedBy::kUser) TRY(check_outlay(*row, view));
@@ -261,7 +262,7 @@ Result<Recorded> TxLifecycle::add_confirmed(const TxView& view, std::span<const 
   for (Row& other : others) {
     if (other.height && confirmed_by == ConfirmedBy::kUser)
       return fail(Code::kConflict, "{} has spent an input of the transaction and is confirmed",
-                  shown(other.hash));
+                  to_display(other.hash));
     losers.push_back({std::move(other), TxStatus::kFailed, kDoubleSpentReason, true});
   }
   if (confirmed_by == ConfirmedBy::kUser) {
@@ -292,7 +293,7 @@ Result<Recorded> TxLifecycle::publish(const Hash256& hash) {
   if (row.status == TxStatus::kPublished) return unchanged(row);
   if (row.status != TxStatus::kPending)
     return fail(Code::kConflict, "{} is {}; only a pending transaction can be published",
-                shown(hash), to_string(row.status));
+                to_display(hash), to_string(row.status));
   return publish_row(row, false, false);
 }
 
@@ -302,7 +303,7 @@ Result<Recorded> TxLifecycle::cancel(const Hash256& hash) {
   if (row.status != TxStatus::kPending)
     return fail(Code::kConflict,
                 "{} is {}; only a pending transaction can be cancelled, a published one replaced",
-                shown(hash), row.height ? "confirmed" : to_string(row.status));
+                to_display(hash), row.height ? "confirmed" : to_string(row.status));
   TRY(check_children_pending(row));
   std::vector<Loser> losers;
   losers.push_back({row, TxStatus::kFailed, kCancelledReason, false});

@@ -55,7 +55,7 @@ Result<std::optional<TxLifecycle::Row>> TxLifecycle::find(const Hash256& hash) {
 
 Result<TxLifecycle::Row> TxLifecycle::must_find(const Hash256& hash) {
   auto row = TRY(find(hash));
-  if (!row) return fail(Code::kNotFound, "this wallet has no transaction {}", shown(hash));
+  if (!row) return fail(Code::kNotFound, "this wallet has no transaction {}", to_display(hash));
   return *std::move(row);
 }
 
@@ -127,7 +127,7 @@ Result<bool> TxLifecycle::keep_bytes(const Row& row, const TxView& view, bool fr
     const auto kept = TRY(sql_.value<Bytes>(
         "SELECT raw_tx FROM tx_raw WHERE wallet_id = $1 AND tx_id = $2", {wallet_, row.id}));
     if (kept && equal(*kept, view.tx.raw)) return false;
-    return fail(Code::kConflict, "{} is published with another witness", shown(row.hash));
+    return fail(Code::kConflict, "{} is published with another witness", to_display(row.hash));
   }
   const std::int64_t changed =
       TRY(sql_.execute("UPDATE tx_raw SET raw_tx = $3 WHERE wallet_id = $1 AND tx_id = $2"
@@ -157,7 +157,7 @@ Result<> TxLifecycle::check_parents(const Row& row) {
   const std::vector<Row> invalid = TRY(rows(kInvalid, {wallet_, row.id}));
   if (!invalid.empty())
     return fail(Code::kConflict, "the transaction spends from {}, which is {}",
-                shown(invalid.front().hash), to_string(invalid.front().status));
+                to_display(invalid.front().hash), to_string(invalid.front().status));
   static const std::string kStub = fmt::format(
       "SELECT DISTINCT {} FROM tx_inputs mine"
       " JOIN transactions p ON p.wallet_id = mine.wallet_id AND p.tx_hash = mine.prev_tx_hash"
@@ -169,7 +169,7 @@ Result<> TxLifecycle::check_parents(const Row& row) {
   const std::vector<Row> stub = TRY(rows(kStub, {wallet_, row.id}));
   if (!stub.empty())
     return fail(Code::kConflict, "a coin of the transaction was spent by {}, long confirmed",
-                shown(stub.front().hash));
+                to_display(stub.front().hash));
   const auto pruned = TRY(sql_.value<Hash256>(
       "SELECT mine.prev_tx_hash FROM tx_inputs mine JOIN pruned_transactions g"
       " ON g.wallet_id = mine.wallet_id AND g.tx_hash = mine.prev_tx_hash"
@@ -181,7 +181,8 @@ Result<> TxLifecycle::check_parents(const Row& row) {
       " ORDER BY mine.input_index LIMIT 1",
       {wallet_, row.id}));
   if (pruned)
-    return fail(Code::kConflict, "a coin of {} was spent long ago and is pruned", shown(*pruned));
+    return fail(Code::kConflict, "a coin of {} was spent long ago and is pruned",
+                to_display(*pruned));
   return {};
 }
 
@@ -217,7 +218,7 @@ Result<> TxLifecycle::check_mature(const Row& row) {
       {wallet_, row.id}));
   if (!young) return {};
   return fail(Code::kConflict, "coinbase {} matures with block {}; wait, or force the spend",
-              shown(std::get<0>(*young)), std::get<1>(*young));
+              to_display(std::get<0>(*young)), std::get<1>(*young));
 }
 
 Result<> TxLifecycle::check_leases(const Row& row, const RecordOptions& options) {
@@ -234,7 +235,7 @@ Result<> TxLifecycle::check_leases(const Row& row, const RecordOptions& options)
       {wallet_, row.id, mine, options.lock_id.has_value()}));
   if (!leased) return {};
   return fail(Code::kConflict, "{}#{} is leased; give its lock id, or force the spend",
-              shown(std::get<0>(*leased)), std::get<1>(*leased));
+              to_display(std::get<0>(*leased)), std::get<1>(*leased));
 }
 
 Result<> TxLifecycle::recompute_spenders(std::string_view which_coins, std::uint64_t id) {

@@ -285,7 +285,8 @@ class Recomputed {
     return batch;
   }
   std::unexpected<Error> wrong(const Stored& tx, std::string_view what) const {
-    return fail(Code::kCorrupt, "wallet {}: transaction {} {}", tx.wallet, shown(tx.hash), what);
+    return fail(Code::kCorrupt, "wallet {}: transaction {} {}", tx.wallet, to_display(tx.hash),
+                what);
   }
   Result<> check(const Stored& tx) {
     ++counts_.transactions;

@@ -319,7 +319,7 @@ Result<Coin> Store::coin(WalletId wallet, const chain::Outpoint& outpoint) const
                           kCoinColumns, kCoinJoins),
               {wallet, outpoint.tx, outpoint.index}));
           if (!TRY(rows.next()))
-            return fail(Code::kNotFound, "this wallet has no coin {}", shown(outpoint));
+            return fail(Code::kNotFound, "this wallet has no coin {}", to_display(outpoint));
           read = TRY(read_coin(rows));
         }
         read.coin.account = TRY(AccountNames(sql, wallet).name(read.account_id));

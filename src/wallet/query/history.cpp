@@ -237,7 +237,7 @@ Result<TxDetail> Store::transaction(WalletId wallet, const Hash256& tx) const {
                                         kEntryColumns, kEntryJoins),
                             {wallet, tx}));
           if (!TRY(rows.next()))
-            return fail(Code::kNotFound, "this wallet has no transaction {}", shown(tx));
+            return fail(Code::kNotFound, "this wallet has no transaction {}", to_display(tx));
           HistoryRow read = TRY(read_entry(rows));
           TRY(complete(sql, network_, wallet, read));
           TRY(add_labels(sql, wallet, {&read.entry, 1}));

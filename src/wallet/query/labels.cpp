@@ -69,13 +69,13 @@ Result<std::string> output_text(std::string_view text) {
 }  // namespace
 
 std::string label_ref(const Hash256& tx) {
-  return shown(tx);
+  return to_display(tx);
 }
 std::string label_ref(const chain::Network& network, ByteView script) {
   return chain::address_text(network, script).value_or(to_hex(script));
 }
 std::string label_ref(const chain::Outpoint& output) {
-  return fmt::format("{}:{}", shown(output.tx), output.index);
+  return fmt::format("{}:{}", to_display(output.tx), output.index);
 }
 
 Result<> read_labels(sql::Reader& sql, WalletId wallet, std::string_view kind,

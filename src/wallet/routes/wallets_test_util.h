@@ -77,7 +77,7 @@ struct Wallets {
     const Bytes script = from_hex(std::string(address.at("script_pub_key").as_string())).value();
     const Bytes raw = wallet::test_tx({wallet::foreign_outpoint(++foreign)}, {{satoshi, script}});
     const json::value done = post("/wallets/" + name + "/transactions", record_body(raw, more));
-    EXPECT_EQ(done.at("tx_hash").as_string(), hash_text(wallet::test_txid(raw)));
+    EXPECT_EQ(done.at("tx_hash").as_string(), to_display(wallet::test_txid(raw)));
     return std::string(done.at("tx_hash").as_string());
   }
   static std::string record_body(const Bytes& raw, const std::string& more = "") {

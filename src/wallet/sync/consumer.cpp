@@ -257,7 +257,7 @@ Result<std::uint64_t> Consumer::see(sql::Transaction& sql, const TxView& view, c
   const Code code = recorded.error().code;
   if (code != Code::kConflict && code != Code::kInvalidInput) return fail(Error(recorded.error()));
   log::info("a transaction of the mempool was passed over",
-            {{"tx", shown(view.tx.id)}, {"problem", recorded.error().message}});
+            {{"tx", to_display(view.tx.id)}, {"problem", recorded.error().message}});
   return 0;
 }
 
