@@ -214,21 +214,6 @@ TEST_P(PrunedBefore, BlockOfFoundCoinCannotBeUndone) {  // U2
   EXPECT_EQ(everything(), before);
 }
 
-TEST_P(PrunedBefore, UnlistedOutputsAreFoundByNewAddresses) {
-  const MadeTx money = tx({foreign(1)}, {{1, 100}, {2, 20}, {3, 50}});
-  mine({money});
-  mine({tx({coin(money), coin(money, 1)}, {{99, 90}})});
-  mine_empty(300);
-  prune();
-  ok(sql("UPDATE pruned_transactions SET outputs = ',', older_addresses = $1",
-         {number("SELECT max(id) FROM addresses")}));
-  expect_nothing_new();
-  watch(alice_, script(3));
-  EXPECT_EQ(rescan(), 1u);
-  EXPECT_EQ(balance().total, 50u);
-  expect_nothing_new();
-}
-
 // The coin is known to be spent, although nothing is left of it but its place in the list.
 // Which of several is named does not depend on the engine.
 TEST_P(PrunedBefore, EarlierOfTwoStubsIsNamed) {

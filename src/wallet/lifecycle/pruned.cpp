@@ -11,9 +11,8 @@
 namespace coffer::wallet {
 
 Result<std::optional<TxLifecycle::PrunedTx>> TxLifecycle::find_pruned(const Hash256& hash) {
-  const auto found = TRY(sql_.one<std::uint64_t, std::string, std::uint64_t>(
-      "SELECT height, outputs, older_addresses FROM pruned_transactions WHERE wallet_id = $1"
-      " AND tx_hash = $2",
+  const auto found = TRY(sql_.one<std::uint64_t, std::string>(
+      "SELECT height, outputs FROM pruned_transactions WHERE wallet_id = $1 AND tx_hash = $2",
       {wallet_, hash}));
   if (!found) return std::nullopt;
   PrunedTx gone;
@@ -21,13 +20,11 @@ Result<std::optional<TxLifecycle::PrunedTx>> TxLifecycle::find_pruned(const Hash
   gone.answer.status = TxStatus::kPublished;
   gone.answer.height = std::get<0>(*found);
   gone.outputs = std::get<1>(*found);
-  gone.older_addresses = std::get<2>(*found);
   return gone;
 }
 
 bool TxLifecycle::PrunedTx::had(const OwnedOutput& output) const {
-  return output.address_id <= older_addresses ||
-         outputs.find(fmt::format(",{},", output.index)) != std::string::npos;
+  return outputs.find(fmt::format(",{},", output.index)) != std::string::npos;
 }
 
 Result<std::vector<TxLifecycle::Claim>> TxLifecycle::claims(const TxView& view) {

@@ -84,7 +84,6 @@ class TxLifecycle {
   struct PrunedTx {
     Recorded answer;
     std::string outputs;  // its coins that went with it: ",0,7,"
-    std::uint64_t older_addresses = 0;
     bool had(const OwnedOutput& output) const;
   };
   // A coin of the wallet that an input names.

@@ -85,12 +85,10 @@ constexpr Rule kRules[] = {
      "  SELECT count(*) FROM pruned_transactions g WHERE g.wallet_id = s.wallet_id)"},
     {"the summary of what is pruned has the heights and the coins of its list",
      "SELECT s.wallet_id, s.coins FROM pruned_summary s JOIN (SELECT g.wallet_id,"
-     "  min(g.height) AS low, max(g.height) AS high, max(g.older_addresses) AS older,"
+     "  min(g.height) AS low, max(g.height) AS high,"
      "  sum(length(g.outputs) - length(replace(g.outputs, ',', '')) - 1) AS n"
      "  FROM pruned_transactions g GROUP BY g.wallet_id) l ON l.wallet_id = s.wallet_id"
-     // Of what schema 1 pruned nobody wrote down which.
-     " WHERE s.coins < l.n OR (s.coins > l.n AND l.older = 0) OR s.lowest_height > l.low OR "
-     "s.highest_height < l.high"
+     " WHERE s.coins <> l.n OR s.lowest_height > l.low OR s.highest_height < l.high"
      " OR s.fixed_height < l.high OR s.received < 0 OR s.spent < 0"},
     // An import that was cut short may have come less far; then nothing is given out of it yet.
     {"the gap after what is in use is watched",

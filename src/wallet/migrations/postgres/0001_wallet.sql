@@ -197,7 +197,6 @@ CREATE TABLE pruned_transactions (
   tx_hash   BYTEA    NOT NULL CHECK (octet_length(tx_hash) = 32),
   height    BIGINT NOT NULL,
   outputs   TEXT    NOT NULL DEFAULT ',',  -- which of its outputs were coins of the wallet and went with it: ',0,7,'
-  older_addresses BIGINT NOT NULL DEFAULT 0,  -- outputs to addresses with ids up to this one are taken for such coins, too
   CONSTRAINT pidx_pruned_transactions PRIMARY KEY (wallet_id, tx_hash)
 );
 -- While the table is small the planner would else read all of a wallet's rows to find one, and keep that plan.

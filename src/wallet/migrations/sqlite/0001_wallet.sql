@@ -194,7 +194,6 @@ CREATE TABLE pruned_transactions (
   tx_hash   BLOB    NOT NULL CHECK (length(tx_hash) = 32),
   height    INTEGER NOT NULL,
   outputs   TEXT    NOT NULL DEFAULT ',',  -- which of its outputs were coins of the wallet and went with it: ',0,7,'
-  older_addresses INTEGER NOT NULL DEFAULT 0,  -- outputs to addresses with ids up to this one are taken for such coins, too
   CONSTRAINT pidx_pruned_transactions PRIMARY KEY (wallet_id, tx_hash)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idx_pruned_transactions_by_height ON pruned_transactions (height);
