@@ -1,0 +1,104 @@
+#include "txstore/settings.h"
+
+#include <filesystem>
+
+#include "base/result.h"
+#include "sql/location.h"
+
+namespace coffer::txstore {
+namespace {
+
+bool is_database(std::string_view text) {
+  return text.empty() || sql::describe_location(text).has_value();
+}
+
+#define SLOT(member) \
+  [](config::Config& config) -> config::Slot { return &config.edit<Settings>().member; }
+
+const std::vector<config::Key>& keys() {
+  static const std::vector<config::Key> all = {
+      {.name = "txstore.enabled",
+       .slot = SLOT(enabled),
+       .help = "Keep the transactions that still matter: a transaction index that prunes itself."},
+      {.name = "txstore.backend",
+       .slot = SLOT(backend),
+       .help = "Database of the transaction store. To change it, run 'coffer tx rebuild'.",
+       .choices = {"rocksdb", "sqlite", "postgres"}},
+      {.name = "txstore.database",
+       .slot = SLOT(database),
+       .help = "Location of the SQL database; default: txstore.db in the data directory (sqlite).",
+       .accepts = is_database,
+       .expects = "sqlite:PATH, postgres://USER@HOST/NAME or \"host=… dbname=…\"",
+       .secret = true},
+      {.name = "txstore.max_connections",
+       .slot = SLOT(max_connections),
+       .help = "Most connections to the SQL database; SQLite has one more for writing.",
+       .min = 1,
+       .max = 256},
+      {.name = "txstore.block_height_retention",
+       .slot = SLOT(block_height_retention),
+       .help = "Blocks that a fully spent transaction is kept for at least; never fewer than a "
+               "reorganisation can undo.",
+       .min = 1,
+       .max = 1'000'000},
+      {.name = "txstore.unmined_retention",
+       .slot = SLOT(unmined_retention),
+       .help = "Blocks after which an unmined transaction that left the mempool is conflicting.",
+       .min = 1,
+       .max = 1'000'000},
+      {.name = "txstore.cleanup_budget",
+       .slot = SLOT(cleanup_budget),
+       .help = "Transactions and children that one step of cleanup reads.",
+       .min = 100,
+       .max = 1'000'000},
+  };
+  return all;
+}
+
+#undef SLOT
+
+}  // namespace
+
+std::span<const config::Key> settings() {
+  return keys();
+}
+
+Result<> check_settings(const config::Config& config) {
+  const Settings& settings = config.of<Settings>();
+  if (settings.backend == "postgres" && settings.database.empty())
+    return fail(Code::kUsage,
+                "txstore.backend = \"postgres\" needs txstore.database, e.g. "
+                "postgres://coffer@localhost/coffer");
+  return {};
+}
+
+Result<sql::DatabaseOptions> database_options(const config::Config& config) {
+  const Settings& settings = config.of<Settings>();
+  if (!settings.enabled)
+    return fail(Code::kUnavailable,
+                "the transaction store is switched off; set txstore.enabled = true to use it");
+  if (settings.backend == "rocksdb")
+    return fail(Code::kUnavailable, "the transaction store is in RocksDB (txstore.backend)");
+  sql::DatabaseOptions options;
+  options.location =
+      settings.database.empty()
+          ? "sqlite:" + (std::filesystem::path(config.data_dir) / "txstore.db").string()
+          : settings.database;
+  options.max_connections = settings.max_connections;
+  return options;
+}
+
+Options options_of(const config::Config& config, const chain::Network& network) {
+  const Settings& settings = config.of<Settings>();
+  Options options;
+  options.window =
+      window_of(network, config.chainstate.rollback_window.value_or(network.rollback_window));
+  options.block_height_retention = settings.block_height_retention;
+  // Chain-sync brings no mempool: what a rollback left unmined is not waited for longer than that.
+  options.unmined_retention =
+      network.family == chain::Family::kCardano ? options.window : settings.unmined_retention;
+  options.cleanup_budget = settings.cleanup_budget;
+  return options;
+}
+
+}  // namespace coffer::txstore
