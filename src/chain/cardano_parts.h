@@ -23,6 +23,8 @@ void read_prev(codec::CborReader& reader, Block& block);
 // A Byron or epoch-boundary block without its [era, …] wrapper; block.era tells which. Returns the
 // header's proof of the body.
 ByteView read_byron_block(codec::CborReader& reader, Block& block);
+// Appends one Byron transaction, without its witnesses.
+void read_byron_tx(codec::CborReader& reader, Block& block);
 // Whether transactions and witnesses are what the proof says. Errors: kInvalidInput.
 Result<> verify_byron_body(const Block& block, ByteView body_proof);
 

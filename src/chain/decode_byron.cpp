@@ -38,8 +38,6 @@ void read_prev(CborReader& reader, Block& block) {
   if (reader.ok()) block.prev = Hash256::from(hash.data());
 }
 
-namespace {
-
 void read_byron_tx(CborReader& reader, Block& block) {
   Tx tx;
   const std::size_t start = reader.offset();
@@ -73,8 +71,6 @@ void read_byron_tx(CborReader& reader, Block& block) {
   tx.raw = reader.since(start);
   block.txs.push_back(tx);
 }
-
-}  // namespace
 
 // header, body, extra. The boundary block's body names stake holders only.
 ByteView read_byron_block(CborReader& reader, Block& block) {

@@ -201,6 +201,17 @@ ByteView read_segment(CborReader& reader, Fn item) {
   return reader.ok() ? reader.since(start) : ByteView{};
 }
 
+// {index of the transaction: auxiliary data}
+ByteView read_auxiliary_data(CborReader& reader, Block& block) {
+  const std::size_t start = reader.offset();
+  for (auto items = reader.begin_map(); reader.next(items);) {
+    const std::uint64_t index = reader.read_uint();
+    const ByteView data = reader.skip();
+    if (reader.ok() && index < block.txs.size()) block.txs[index].auxiliary = data;
+  }
+  return reader.ok() ? reader.since(start) : ByteView{};
+}
+
 void read_shelley_block(CborReader& reader, Block& block, Segments& segments) {
   auto parts = reader.begin_fixed(block.era >= kAlonzoEra ? 5 : 4);
   segments.body_hash = read_header(reader, block);
@@ -215,7 +226,7 @@ void read_shelley_block(CborReader& reader, Block& block, Segments& segments) {
       reader.fail_at("more witness sets than transactions", start);
   });
   if (at < block.txs.size()) reader.fail_here("fewer witness sets than transactions");
-  segments.parts[2] = reader.skip();  // auxiliary data
+  segments.parts[2] = read_auxiliary_data(reader, block);
   segments.count = 3;
   if (block.era >= kAlonzoEra) {
     segments.count = 4;
@@ -277,7 +288,13 @@ Result<> decode_cardano(Block& block, ByteView raw, DecodeOptions options) {
 Result<> decode_cardano_tx(Block& block, ByteView raw, DecodeOptions options) {
   CborReader reader(raw);
   auto parts = reader.begin_array();
-  if (reader.next(parts)) read_tx_body(reader, block);
+  if (reader.next(parts)) {
+    if (reader.type() == CborType::kArray)
+      read_byron_tx(reader, block);  // [transaction, witnesses]
+    else
+      read_tx_body(reader, block);
+  }
+  ByteView auxiliary;
   ByteView witnesses = reader.next(parts) ? reader.skip() : ByteView{};
   bool valid = true;
   for (int i = 0; reader.next(parts); ++i) {
@@ -285,12 +302,13 @@ Result<> decode_cardano_tx(Block& block, ByteView raw, DecodeOptions options) {
     if (i == 0 && reader.type() == CborType::kSimple)
       valid = reader.read_bool();
     else
-      reader.skip();
+      auxiliary = reader.skip();
   }
   if (reader.ok() && !reader.at_end()) reader.fail_here("bytes after the transaction");
   if (reader.ok() && block.txs.empty()) reader.fail_here("an empty transaction");
   if (!reader.ok()) return fail(reader.fault().to_error("transaction"));
   block.txs.front().witnesses = witnesses;
+  block.txs.front().auxiliary = auxiliary;
   block.txs.front().valid = valid;
   if (options.hash) hash_txs(block);
   return {};

@@ -34,6 +34,7 @@ struct Record {
   bool present = false;            // it is there now: stored and not erased, or created
   bool dirty = false;              // the head
   bool replaced = false;           // all pages are to be written anew
+  bool changed = false;            // the workspace will save it
   // As the backend has them, for its indexes.
   std::optional<std::uint64_t> stored_due_at, stored_unmined_since;
   std::uint64_t body_bytes = 0;  // of raw, as stored
@@ -94,6 +95,7 @@ struct Changes {
   std::optional<std::uint64_t> blocks_floor;
   std::optional<Tip> tip;
   Counts counts;         // to add
+  bool bulk = false;     // many blocks, far below the tip
   bool durable = false;  // what a person did: on disk before it is answered
 };
 

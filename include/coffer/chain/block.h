@@ -77,6 +77,7 @@ struct Tx {
   ByteView core;  // Bitcoin: input count through last output; what the id covers besides version
                   // and lock time
   ByteView witnesses;  // Cardano: the witness set
+  ByteView auxiliary;  // Cardano: the auxiliary data, or empty
   Range inputs;        // rows of Block::inputs
   Range collateral;
   Range reference_inputs;

@@ -57,8 +57,9 @@ class Store {
   static Result<std::unique_ptr<Store>> open_to_read(kv::Database& db,
                                                      const chain::Network& network,
                                                      const Options& options);
-  // For tests: any backend.
-  Store(std::unique_ptr<Backend> backend, const chain::Network& network, const Options& options);
+  static Result<std::unique_ptr<Store>> open(std::unique_ptr<Backend> backend,
+                                             const chain::Network& network, const Options& options,
+                                             std::span<const chain::GenesisUtxo> genesis);
   ~Store();
 
   const chain::Network& network() const;
@@ -144,9 +145,11 @@ class Store {
 
   CounterTotals counters() const;
 
+  struct Impl;
+
  private:
   friend class Consumer;
-  struct Impl;
+  Store(std::unique_ptr<Backend> backend, const chain::Network& network, const Options& options);
   const std::unique_ptr<Impl> impl_;
 };
 

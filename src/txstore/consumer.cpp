@@ -1,0 +1,381 @@
+// The store as a consumer of blocks and of the mempool. A commit holds whole blocks with the new
+// tip (E2); cleanup runs after it, on what is committed, in steps of their own.
+#include <coffer/base/log.h>
+#include <coffer/chain/decode.h>
+#include "base/check.h"
+#include "base/result.h"
+#include "base/stopwatch.h"
+#include "bus/commit_policy.h"
+#include "txstore/references.h"
+#include "txstore/store_impl.h"
+#include "txstore/waiting.h"
+
+namespace coffer::txstore {
+namespace {
+
+constexpr std::size_t kHeldBlocks = 500, kHeldBytes = 64u << 20;
+constexpr std::size_t kMostWaiting = 10'000, kMostWaitingBytes = 32u << 20;
+constexpr std::size_t kUnminedAStep = 1'000;
+constexpr std::uint8_t kAllegraEra = 3;
+
+}  // namespace
+
+struct Consumer::Impl {
+  explicit Impl(Store& the_store)
+      : store(the_store),
+        impl(*the_store.impl_),
+        policy({kHeldBlocks, kHeldBytes, impl.options.window}),
+        position(the_store.tip().position) {}
+
+  Result<> open();
+  // The unmined ones after `after`, which moves on; none at the end.
+  Result<std::vector<Hash256>> next_unmined(std::optional<DueEntry>& after);
+  Result<> mark_absent();
+  Result<> index_references(std::span<const Hash256> ids);
+  Result<> commit();
+  Result<> clean(bool until_done);
+  Result<> roll_back(const bus::Position& to);
+  // Whether it was stored, or is valid again.
+  Result<bool> see(const bus::TxSeen& seen);
+  Result<> see_waiting(std::vector<Hash256> arrived);
+  std::span<const chain::Outpoint> removed_by(const chain::Block& block);
+
+  Store& store;
+  Store::Impl& impl;
+  const bus::CommitPolicy policy;
+  std::vector<bus::BlockApplied> held;
+  bus::HeldBlocks held_size;
+  WaitingTxs waiting{kMostWaiting, kMostWaitingBytes};
+  ReferenceIndex references;
+  bool redeem_removed = false;  // this process knows that the first Allegra block was applied
+  bool cleanup_due = true;
+
+  mutable std::mutex mutex;
+  bus::Position position;  // with what is held
+};
+
+Consumer::Consumer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Consumer::~Consumer() = default;
+
+Result<std::unique_ptr<Consumer>> Consumer::open(Store& store) {
+  auto impl = std::make_unique<Impl>(store);
+  TRY(impl->open());
+  return std::unique_ptr<Consumer>(new Consumer(std::move(impl)));
+}
+
+Result<> Consumer::Impl::open() {
+  TRY(mark_absent());
+  if (impl.network.family != chain::Family::kCardano) return {};
+  std::optional<DueEntry> after;
+  for (;;) {
+    const std::vector<Hash256> ids = TRY(next_unmined(after));
+    if (ids.empty()) return {};
+    TRY(index_references(ids));
+  }
+}
+
+Result<std::vector<Hash256>> Consumer::Impl::next_unmined(std::optional<DueEntry>& after) {
+  const auto entries = TRY(impl.read<std::vector<DueEntry>>(
+      [&](View& view) { return view.unmined(after, kUnminedAStep); }));
+  std::vector<Hash256> ids;
+  for (const DueEntry& entry : entries) ids.push_back(entry.id);
+  if (!entries.empty()) after = entries.back();
+  return ids;
+}
+
+// What is in the mempool is not known until the source tells: until then all are absent, as of now.
+Result<> Consumer::Impl::mark_absent() {
+  std::optional<DueEntry> after;
+  for (;;) {
+    const std::vector<Hash256> ids = TRY(next_unmined(after));
+    if (ids.empty()) return {};
+    const Result<> marked = impl.run_unit(Hold::kRecords, [&](Workspace& work) -> Result<> {
+      TRY(work.load(ids));
+      for (const Hash256& id : ids) {
+        Record* record = work.find(id);
+        if (record == nullptr || record->head.state != State::kUnmined || record->head.absent_since)
+          continue;
+        record->head.absent_since = work.height();
+        work.restamp(*record, work.height());
+      }
+      return {};
+    });
+    if (!marked) return marked;
+  }
+}
+
+Result<> Consumer::Impl::index_references(std::span<const Hash256> ids) {
+  chain::Block block;
+  return impl.backend->read([&](View& view) -> Result<> {
+    for (const Hash256& id : ids) {
+      const auto body = view.body(id);
+      if (!body && body.error().code == Code::kNotFound) continue;
+      if (!body) return fail(body.error());
+      block.clear();
+      TRY(chain::decode_tx_into(block, impl.network, body->raw, {.hash = true, .verify = false}));
+      references.add(block);
+    }
+    return {};
+  });
+}
+
+bus::Position Consumer::position() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->position;
+}
+
+bool Consumer::can_wait() const {
+  return impl_->impl.backend->can_wait();
+}
+
+Result<> Consumer::on_block(const bus::BlockApplied& block) {
+  Impl& self = *impl_;
+  if (self.policy.must_commit_before(self.held_size, block)) TRY(self.commit());
+  self.held.push_back(block);
+  self.held_size = {self.held_size.blocks + 1, self.held_size.bytes + block.block->raw.size(),
+                    self.policy.is_below_window(block)};
+  {
+    const std::lock_guard lock(self.mutex);
+    self.position = block.position();
+  }
+  if (!self.policy.must_commit_after(self.held_size, block)) return {};
+  TRY(self.commit());
+  return self.clean(false);
+}
+
+Result<> Consumer::flush() {
+  TRY(impl_->commit());
+  return impl_->clean(true);
+}
+
+// The unspent redeem outputs of the genesis go with the first Allegra block (U6).
+std::span<const chain::Outpoint> Consumer::Impl::removed_by(const chain::Block& block) {
+  if (redeem_removed || block.family != chain::Family::kCardano || block.era < kAllegraEra)
+    return {};
+  return impl.redeem_outputs;
+}
+
+Result<> Consumer::Impl::commit() {
+  if (held.empty()) return {};
+  const Stopwatch watch;
+  bool removed = redeem_removed;
+  const auto applied =
+      impl.run<BlockEffects>(Hold::kTip, [&](Workspace& work) -> Result<BlockEffects> {
+        BlockEffects total;
+        removed = redeem_removed;
+        for (const bus::BlockApplied& event : held) {
+          BlockToApply todo{*event.block, event.position(), !policy.is_below_window(event)};
+          todo.referrers = references.referrers(*event.block);
+          if (!removed) {
+            todo.removed = removed_by(*event.block);
+            removed = !todo.removed.empty();
+          }
+          const BlockEffects effects = TRY(apply_block(work, todo));
+          total.overrides += effects.overrides;
+          total.parent_missing += effects.parent_missing;
+          total.conflicted += effects.conflicted;
+        }
+        work.changes().bulk = held.size() > 1;
+        return total;
+      });
+  if (!applied) return fail(applied.error());
+  const BlockEffects total = *applied;
+  redeem_removed = removed;
+  std::vector<Hash256> arrived;
+  for (const bus::BlockApplied& event : held)
+    for (const chain::Tx& tx : event.block->txs) {
+      if (!references.empty()) references.remove(tx.id);
+      if (waiting.size() > 0) {
+        waiting.remove(tx.id);
+        arrived.push_back(tx.id);
+      }
+    }
+  {
+    const std::lock_guard lock(impl.mutex);
+    impl.counters.blocks += held.size();
+    impl.counters.overrides += total.overrides;
+    impl.counters.parent_missing += total.parent_missing;
+    impl.counters.conflicted += total.conflicted;
+    impl.counters.apply_seconds += static_cast<double>(watch.micros()) / 1e6;
+  }
+  if (total.parent_missing > 0)
+    log::warn("a block spends outputs of transactions that are not stored",
+              {{"inputs", total.parent_missing}, {"next", "run 'coffer tx verify'"}});
+  held.clear();
+  held_size = {};
+  cleanup_due = true;
+  return see_waiting(std::move(arrived));
+}
+
+// A newer block supersedes the pass: it ends with the step, and the rest comes after the block.
+Result<> Consumer::Impl::clean(bool until_done) {
+  if (!cleanup_due) return {};
+  const Stopwatch watch;
+  bool done = false;
+  do {
+    const CleanupReport report = TRY(store.cleanup());
+    done = report.done;
+  } while (!done && until_done);
+  cleanup_due = !done;
+  const std::lock_guard lock(impl.mutex);
+  impl.counters.cleanup_seconds += static_cast<double>(watch.micros()) / 1e6;
+  return {};
+}
+
+Result<> Consumer::on_rollback(const bus::RolledBack& rollback) {
+  TRY(impl_->commit());
+  TRY(impl_->roll_back(rollback.to));
+  const std::lock_guard lock(impl_->mutex);
+  impl_->position = rollback.to;
+  return {};
+}
+
+Result<> Consumer::Impl::roll_back(const bus::Position& to) {
+  const Stopwatch watch;
+  const auto rolled =
+      impl.run<UndoneBlock>(Hold::kTip, [&](Workspace& work) -> Result<UndoneBlock> {
+        UndoneBlock all;
+        const Tip& tip = work.tip();
+        const std::int64_t target = to.at_origin ? -1 : static_cast<std::int64_t>(to.ordinal.value);
+        if (to.block_count() >= tip.position.block_count()) return all;
+        if (target < tip.final_height)
+          return fail(
+              Code::kBeyondWindow,
+              "a rollback to height {} is below the final height {}: transactions below it may "
+              "be deleted; run 'coffer tx rebuild'",
+              target, tip.final_height);
+        while (work.tip().position.block_count() > to.block_count()) {
+          const std::uint64_t height = work.tip().position.ordinal.value;
+          bus::Position before = to;
+          if (height > to.block_count()) {
+            const auto previous = TRY(work.block(height - 1));
+            if (!previous)
+              return fail(Code::kBeyondWindow,
+                          "the undo data of block {} are not kept; run 'coffer tx rebuild'",
+                          height - 1);
+            before = previous->position;
+          }
+          const UndoneBlock undone = TRY(undo_block(work, before));
+          all.ids.insert(all.ids.end(), undone.ids.begin(), undone.ids.end());
+          all.restored_removed |= undone.restored_removed;
+        }
+        return all;
+      });
+  if (!rolled) return fail(rolled.error());
+  if (rolled->restored_removed) redeem_removed = false;
+  if (impl.network.family == chain::Family::kCardano) TRY(index_references(rolled->ids));
+  cleanup_due = true;
+  const std::lock_guard lock(impl.mutex);
+  ++impl.counters.rollbacks;
+  impl.counters.rollback_seconds += static_cast<double>(watch.micros()) / 1e6;
+  return {};
+}
+
+// Among unmined transactions the source's newcomer wins (X8).
+Result<bool> Consumer::Impl::see(const bus::TxSeen& seen) {
+  const NewTx tx = new_tx(*seen.tx, seen.tx->txs.front(), std::nullopt);
+  std::optional<Hash256> missing;
+  std::uint64_t conflicted = 0;
+  bool stored = false;
+  const Result<> done = impl.run_unit(Hold::kRecords, [&](Workspace& work) -> Result<> {
+    missing.reset();
+    conflicted = 0;
+    stored = false;
+    std::vector<Hash256> ids{tx.id};
+    for (const chain::Outpoint& input : tx.inputs) ids.push_back(input.tx);
+    TRY(work.load(std::move(ids)));
+    TRY(work.load_entries(tx.inputs));
+    const std::uint64_t height = work.height();
+    Record* record = work.find(tx.id);
+    if (record != nullptr && record->head.state == State::kMined) return {};
+    if (record != nullptr && record->head.state == State::kUnmined) {
+      if (!record->head.absent_since) return {};
+      record->head.absent_since.reset();
+      work.restamp(*record, height);
+      return {};
+    }
+    if (record == nullptr) {
+      const ItemResult fits = check_new(work, tx);
+      if (fits.outcome == Outcome::kUnknownParent) missing = fits.other;
+      if (fits.outcome != Outcome::kDone) return {};
+    }
+    std::vector<Hash256> rivals;
+    for (const chain::Outpoint& input : tx.inputs) {
+      const Entry* entry = work.find_entry(input);
+      if (entry != nullptr && entry->spent && entry->spender != tx.id)
+        rivals.push_back(entry->spender);
+    }
+    TRY(work.load(rivals));
+    std::vector<Record*> losers;
+    for (const Hash256& id : rivals) {
+      Record* rival = work.find(id);
+      // The chain has another: the newcomer is of a branch that we do not follow, or is not valid.
+      if (rival == nullptr || rival->head.state != State::kUnmined) return {};
+      losers.push_back(rival);
+    }
+    conflicted = TRY(mark_conflicting(work, std::move(losers), height));
+    if (record == nullptr) record = &create_record(work, tx, height);
+    if (record->head.state == State::kConflicting) {
+      work.touch(*record);
+      record->head.state = State::kUnmined;
+      record->head.unmined_since = height;
+      record->head.delete_at_height.reset();
+      work.restamp(*record, height);
+    }
+    const SpendResult taken = take_inputs(work, *record, {}, height);
+    for (const ItemResult& item : taken.inputs)
+      if (!item.ok() && !(item.outcome == Outcome::kNotFound && work.tip().first_block))
+        return fail(Code::kConflict, "not taken: {}", to_string(item.outcome));
+    stored = true;
+    return {};
+  });
+  // Frozen, locked or immature: what people or the chain do not allow is not an error of the
+  // source.
+  if (!done && done.error().code != Code::kConflict) return fail(done.error());
+  if (missing) waiting.add(seen, *missing);
+  {
+    const std::lock_guard lock(impl.mutex);
+    ++impl.counters.seen;
+    impl.counters.conflicted += done ? conflicted : 0;
+    impl.counters.waiting = waiting.size();
+  }
+  return done && stored;
+}
+
+Result<> Consumer::Impl::see_waiting(std::vector<Hash256> arrived) {
+  while (!arrived.empty() && waiting.size() > 0) {
+    const Hash256 parent = arrived.back();
+    arrived.pop_back();
+    for (const bus::TxSeen& child : waiting.take(parent))
+      if (TRY(see(child))) arrived.push_back(child.id());
+  }
+  return {};
+}
+
+Result<> Consumer::on_tx_seen(const bus::TxSeen& seen) {
+  TRY(impl_->commit());
+  if (!TRY(impl_->see(seen))) return {};
+  return impl_->see_waiting({seen.id()});
+}
+
+Result<> Consumer::on_tx_dropped(const bus::TxDropped& dropped) {
+  TRY(impl_->commit());
+  impl_->waiting.remove(dropped.id);
+  return impl_->impl.run_unit(Hold::kRecords, [&](Workspace& work) -> Result<> {
+    TRY(work.load({dropped.id}));
+    Record* record = work.find(dropped.id);
+    if (record == nullptr || record->head.state != State::kUnmined || record->head.absent_since)
+      return {};
+    record->head.absent_since = work.height();
+    work.restamp(*record, work.height());
+    return {};
+  });
+}
+
+Result<std::optional<bus::Position>> Consumer::newest_block_below(
+    std::uint64_t below_height) const {
+  return impl_->impl.read<std::optional<bus::Position>>(
+      [&](View& view) { return view.block_below(below_height); });
+}
+
+}  // namespace coffer::txstore
