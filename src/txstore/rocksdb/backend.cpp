@@ -1,6 +1,7 @@
 #include "txstore/rocksdb/backend.h"
 
 #include <charconv>
+#include <map>
 #include <set>
 
 #include <coffer/txstore/store.h>
@@ -78,13 +79,14 @@ class RocksBackend::RocksUnit final : public Unit {
     saved_ = true;
     const std::vector<std::uint64_t> dropped = TRY(dropped_blocks(changes));
     const std::vector<const BlockUndo*> blocks = put_blocks(changes);
+    const std::vector<PageKey> stale = TRY(stale_pages(changes));
     StoredTip next = owner_.stored_;
     if (changes.tip) next.tip = *changes.tip;
     add_counts(next.counts, changes.counts);
     const bool moved = changes.tip || changes.counts != Counts{};
     lower_floors(changes);
     auto written = write_changes({owner_.db_, owner_.columns_, owner_.batch_, changes, dropped,
-                                  blocks, moved ? &next : nullptr});
+                                  blocks, moved ? &next : nullptr, stale});
     if (!written) {
       written.error().retryable = false;  // nobody knows whether it is there
       return fail(std::move(written).error());
@@ -134,6 +136,20 @@ class RocksBackend::RocksUnit final : public Unit {
 
   static std::set<std::uint64_t> as_set(const std::vector<std::uint64_t>& heights) {
     return {heights.begin(), heights.end()};
+  }
+
+  // A record that is replaced may have had more outputs: a Cardano transaction that turns out to be
+  // invalid, or valid, has other ones under the same id.
+  Result<std::vector<PageKey>> stale_pages(const Changes& changes) {
+    std::vector<PageKey> stale;
+    for (const Record* record : changes.records) {
+      if (!record->stored || !record->replaced) continue;
+      const std::uint32_t outputs = record->present ? record->head.outputs : 0;
+      const std::uint32_t pages = outputs > kPageEntries ? Record::pages_of(outputs) : 0;
+      const auto keys = TRY(reader_.pages_from(record->head.id, pages));
+      stale.insert(stale.end(), keys.begin(), keys.end());
+    }
+    return stale;
   }
 
   // Before the commit, so that the bounds hold whether it is there or not.

@@ -1,4 +1,4 @@
-#include "txstore/rocksdb/backend_fixture.h"
+#include "txstore/rocksdb/test_backend.h"
 
 namespace coffer::txstore::rocks_test {
 namespace {
@@ -125,6 +125,32 @@ TEST_F(RocksBackendTest, EraseOfARecordLeavesNoKey) {
   for (const char* column : {"tx_state", "tx_page", "tx_body", "tx_due", "tx_unmined"})
     EXPECT_EQ(keys_in(column), 0u) << column;
   EXPECT_FALSE(load(records[0].head.id).value().present);
+}
+
+TEST_F(RocksBackendTest, ReplacedRecordLeavesNoStalePages) {
+  Record record = record_of(100);
+  ASSERT_TRUE(save(record));
+  for (const std::uint32_t outputs : {33u, 32u, 17u, 16u, 17u, 0u}) {
+    SCOPED_TRACE(outputs);
+    Record other = record_of(outputs);
+    other.head.id = record.head.id;
+    other.stored = other.replaced = true;
+    ASSERT_TRUE(save(other));
+    expect_stored(other);
+    EXPECT_EQ(keys_in("tx_page"), outputs > 16 ? Record::pages_of(outputs) : 0u);
+  }
+}
+
+TEST_F(RocksBackendTest, ReplacedAndErasedInOneUnitLeavesNoKey) {
+  Record record = record_of(100);
+  ASSERT_TRUE(save(record));
+  Record other = record_of(40);
+  other.head.id = record.head.id;
+  other.stored = other.replaced = true;
+  other.present = false;
+  ASSERT_TRUE(save(other));
+  for (const char* column : {"tx_state", "tx_page", "tx_body"})
+    EXPECT_EQ(keys_in(column), 0u) << column;
 }
 
 TEST_F(RocksBackendTest, CreatedAndErasedInOneUnitIsNotWritten) {

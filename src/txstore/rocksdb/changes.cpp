@@ -1,6 +1,7 @@
 #include "txstore/rocksdb/changes.h"
 
 #include <deque>
+#include <map>
 #include <thread>
 
 #include "base/check.h"
@@ -118,25 +119,15 @@ class ChangeWriter {
   template <typename Sink>
   Result<> pages(Sink& sink) const {
     Bytes buffer;
+    auto stale = plan_.stale_pages.begin();
     for (const Record* record : changes_.records) {
-      if (is_inline(*record)) continue;
-      const std::uint32_t count = Record::pages_of(record->head.outputs);
-      if (!record->present) {
-        if (!record->stored) continue;
-        for (std::uint32_t page = 0; page < count; ++page)
-          TRY(sink.del(page_key(record->head.id, page)));
-        continue;
-      }
-      CHECK(record->pages.size() == count);
-      const bool all = is_new(*record);
-      for (std::uint32_t page = 0; page < count; ++page) {
-        const Page& at = record->pages[page];
-        if (!all && !at.dirty) continue;
-        CHECK(at.entries.size() ==
-              std::min(kPageEntries, record->head.outputs - page * kPageEntries));
-        TRY(sink.put(page_key(record->head.id, page), encode_page_value(at.entries, buffer)));
-      }
+      TRY(pages_of(*record, sink, buffer));
+      for (; stale != plan_.stale_pages.end() &&
+             std::memcmp(stale->data(), record->head.id.data(), Hash256::kSize) == 0;
+           ++stale)
+        TRY(sink.del(*stale));
     }
+    CHECK(stale == plan_.stale_pages.end());
     return {};
   }
 
@@ -237,6 +228,27 @@ class ChangeWriter {
   }
 
  private:
+  template <typename Sink>
+  Result<> pages_of(const Record& record, Sink& sink, Bytes& buffer) const {
+    if (is_inline(record)) return {};
+    // What a replaced one had is among the stale pages.
+    if (!record.present && (!record.stored || record.replaced)) return {};
+    const std::uint32_t count = Record::pages_of(record.head.outputs);
+    const bool all = is_new(record);
+    CHECK(!record.present || record.pages.size() == count);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (!record.present) {
+        TRY(sink.del(page_key(record.head.id, i)));
+        continue;
+      }
+      const Page& page = record.pages[i];
+      if (!all && !page.dirty) continue;
+      CHECK(page.entries.size() == std::min(kPageEntries, record.head.outputs - i * kPageEntries));
+      TRY(sink.put(page_key(record.head.id, i), encode_page_value(page.entries, buffer)));
+    }
+    return {};
+  }
+
   // Deletes the key that the store has, and puts the new one, where they differ.
   template <typename Sink>
   Result<> index(Sink& sink, std::optional<std::uint64_t> Record::* stored,

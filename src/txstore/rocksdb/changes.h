@@ -22,6 +22,8 @@ struct WritePlan {
   // To put, in ascending order of heights.
   std::span<const BlockUndo* const> blocks;
   const StoredTip* tip = nullptr;  // null: it stays as it is
+  // Pages of replaced records that had more of them, in the order of the records.
+  std::span<const PageKey> stale_pages;
 };
 
 // Returns what was written. Errors: those of kv::Database::commit; kTooLarge for a transaction of

@@ -180,6 +180,20 @@ Result<std::optional<std::uint64_t>> RocksReader::lowest_block() {
   return load_be64(at.key().data());
 }
 
+Result<std::vector<PageKey>> RocksReader::pages_from(const Hash256& id, std::uint32_t page) {
+  std::vector<PageKey> keys;
+  const PageKey start = page_key(id, page);
+  kv::Iterator at = db_.iterate(columns_.page,
+                                {.prefix = id.view(), .lower_bound = start, .snapshot = snapshot_});
+  io_.add({.seeks = 1});
+  for (at.seek_to_first(); at.valid(); at.next()) {
+    if (at.key().size() != start.size()) return corrupt("tx_page", id);
+    std::memcpy(keys.emplace_back().data(), at.key().data(), start.size());
+  }
+  TRY(at.status());
+  return keys;
+}
+
 Result<std::vector<std::uint64_t>> RocksReader::block_heights(std::uint64_t from,
                                                               std::uint64_t to) {
   std::vector<std::uint64_t> heights;

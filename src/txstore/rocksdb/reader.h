@@ -50,6 +50,8 @@ class RocksReader {
   Result<std::optional<bus::Position>> block_below(std::uint64_t height);
   // The lowest height of which there is a block.
   Result<std::optional<std::uint64_t>> lowest_block();
+  // Keys of tx_page from this page of the transaction on.
+  Result<std::vector<PageKey>> pages_from(const Hash256& id, std::uint32_t page);
   // Heights of stored blocks in [from, to].
   Result<std::vector<std::uint64_t>> block_heights(std::uint64_t from, std::uint64_t to);
 

@@ -1,8 +1,8 @@
 // The whole store: views beside a writer, erasing, damage, large commits.
 #include <thread>
 
-#include "txstore/rocksdb/backend_fixture.h"
 #include "txstore/rocksdb/changes.h"
+#include "txstore/rocksdb/test_backend.h"
 
 namespace coffer::txstore::rocks_test {
 namespace {
