@@ -94,6 +94,8 @@ struct Module {
   // Empties its columns, as far as they are there; the next start fills them again.
   Result<> (*erase)(kv::Database& db) = nullptr;
   std::optional<SqlStore> sql = std::nullopt;
+  // What `coffer demo` sets that is off otherwise; leaves alone what somebody gave.
+  void (*demo_settings)(config::Config& config) = nullptr;
   std::string (*status_schema)() = nullptr;
   // The same for people, from what OpenModule::status() said.
   std::vector<StatusLine> (*status_lines)(const json::Value& status) = nullptr;

@@ -80,7 +80,11 @@ Result<std::optional<api::Status>> daemon_status(const config::Config& config) {
 Result<> run_serve(const Context& context, bool demo) {
   Signals signals;
   config::Config config = context.config;
-  if (demo) config.network = config.source = "devnet";
+  if (demo) {
+    config.network = config.source = "devnet";
+    for (const Module* module : modules())
+      if (module->demo_settings != nullptr) module->demo_settings(config);
+  }
   auto node = TRY(Node::open(config, {.paced = true}, system_clock()));
   TRY(node->serve());
   announce({config, context.json, context.program}, *node, demo);
