@@ -22,7 +22,7 @@ const std::vector<config::Key>& keys() {
        .help = "Keep the transactions that still matter: a transaction index that prunes itself."},
       {.name = "txstore.backend",
        .slot = SLOT(backend),
-       .help = "Database of the transaction store. To change it, run 'coffer tx rebuild'.",
+       .help = "Kind of database of the transaction store; each kind has data of its own.",
        .choices = {"rocksdb", "sqlite", "postgres"}},
       {.name = "txstore.database",
        .slot = SLOT(database),
