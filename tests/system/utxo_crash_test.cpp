@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "base/temp_dir.h"
 #include "base/test_data.h"
+#include "support/kill_campaign.h"
 #include "support/process.h"
 #include "support/small_disk.h"
 
@@ -47,40 +48,9 @@ void expect_sound(const fs::path& data) {
   ASSERT_EQ(verified.exit_code, 0) << verified.err;
 }
 
-// Kills `command` at random moments until it has been killed so often, then lets it end.
 void kill_campaign(const std::function<Arguments(const fs::path&)>& command, bool mmr, int kills) {
-  TempDir straight, crashed;
-  Process whole(command(straight.path()));
-  const auto start = std::chrono::steady_clock::now();
-  ASSERT_EQ(whole.wait()->exit_code, 0) << whole.err();
-  const auto whole_us = std::chrono::duration_cast<std::chrono::microseconds>(
-                            std::chrono::steady_clock::now() - start)
-                            .count();
-  const std::string expected = fingerprint(straight.path(), mmr);
-  const std::uint64_t seed = random_seed();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Rng rng(seed);
-  for (int killed = 0; killed < kills;) {
-    Process process(command(crashed.path()));
-    std::this_thread::sleep_for(
-        std::chrono::microseconds(rng.below(static_cast<std::uint64_t>(whole_us))));
-    process.kill(SIGKILL);
-    const auto end = process.wait();
-    ASSERT_TRUE(end);
-    if (end->exit_code == -1) {
-      ++killed;
-      ASSERT_NO_FATAL_FAILURE(expect_sound(crashed.path()));
-      continue;
-    }
-    ASSERT_EQ(end->exit_code, 0) << end->err;
-    ASSERT_EQ(fingerprint(crashed.path(), mmr), expected);
-    fs::remove_all(crashed.path());
-    fs::create_directory(crashed.path());
-  }
-  Process last(command(crashed.path()));
-  ASSERT_EQ(last.wait()->exit_code, 0) << last.err();
-  EXPECT_EQ(fingerprint(crashed.path(), mmr), expected);
-  ASSERT_NO_FATAL_FAILURE(expect_sound(crashed.path()));
+  test::run_kill_campaign(
+      {command, [&](const fs::path& data) { return fingerprint(data, mmr); }, expect_sound, kills});
 }
 
 struct Mode {

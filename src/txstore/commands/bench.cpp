@@ -180,8 +180,9 @@ Result<double> put_raw(const BenchChain& bench, std::span<const IoCounts> blocks
   double seconds = 0;
   for (const IoCounts& block : blocks) {
     const std::size_t rows = block.puts + block.deletes;
-    const std::size_t value_bytes =
-        block.puts == 0 || block.bytes_written < 36 * rows ? 0 : (block.bytes_written - 36 * rows) / block.puts;
+    const std::size_t value_bytes = block.puts == 0 || block.bytes_written < 36 * rows
+                                        ? 0
+                                        : (block.bytes_written - 36 * rows) / block.puts;
     Bytes value(value_bytes);
     for (std::uint8_t& byte : value) byte = static_cast<std::uint8_t>(rng.below(256));
     std::vector<Bytes> put;
@@ -321,10 +322,10 @@ std::string per_second(std::uint64_t count, double seconds) {
 Result<> run_bench_txstore(const node::Context& context, const BenchTxArguments& arguments) {
   TempDir scratch;
   const bool given = !arguments.file.empty();
-  BenchChain bench{context.config,
-                   TRY(chain::find_network(context.config.chain,
-                                           given ? context.config.network : "devnet")),
-                   arguments.file, scratch.path()};
+  BenchChain bench{
+      context.config,
+      TRY(chain::find_network(context.config.chain, given ? context.config.network : "devnet")),
+      arguments.file, scratch.path()};
   if (!given) bench.file = TRY(simulated_file(bench, arguments.blocks));
   node::BenchReport report;
   const Contents contents = TRY(contents_of(bench));
@@ -350,11 +351,12 @@ Result<> run_bench_txstore(const node::Context& context, const BenchTxArguments&
   if (!arguments.only_sync) {
     const AtTip tip = TRY(follow_tip(bench));
     if (tip.blocks > 0)
-      report.add("at the tip", fmt::format("{} transactions/s", per_second(tip.transactions, tip.seconds)),
-                 fmt::format("{} blocks, {} deleted, {} row changes; the same put raw take {:.2f} of "
-                             "the time",
-                             tip.blocks, cli::with_thousands(tip.deleted),
-                             cli::with_thousands(tip.rows), tip.raw_seconds / tip.seconds));
+      report.add(
+          "at the tip", fmt::format("{} transactions/s", per_second(tip.transactions, tip.seconds)),
+          fmt::format("{} blocks, {} deleted, {} row changes; the same put raw take {:.2f} of "
+                      "the time",
+                      tip.blocks, cli::with_thousands(tip.deleted), cli::with_thousands(tip.rows),
+                      tip.raw_seconds / tip.seconds));
     const double deleting = TRY(delete_alone(bench));
     report.add("deletion alone", fmt::format("{} parents/s", per_second(kParents, deleting)),
                fmt::format("{} parents of {} children and {} inputs", cli::with_thousands(kParents),

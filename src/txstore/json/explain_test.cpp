@@ -144,8 +144,7 @@ TEST(TxInput, NamesWhatIsWrong) {
   const std::string last(62, '0');
   EXPECT_EQ(parse_tx_id(network, last + "02").value(), id_of(2));
   EXPECT_EQ(parse_keep_reason("child_unmined").value(), Reason::kChildUnmined);
-  EXPECT_NE(parse_keep_reason("deletable").error().message.find("child_absent"),
-            std::string::npos);
+  EXPECT_NE(parse_keep_reason("deletable").error().message.find("child_absent"), std::string::npos);
   EXPECT_EQ(parse_output_range({}).value().count, 100u);
   for (const auto& [name, value] :
        {std::pair{"outputs_from", "-1"}, std::pair{"outputs_from", "4294967296"},

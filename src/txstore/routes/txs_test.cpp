@@ -57,8 +57,8 @@ struct ServedStore {
         const bus::Position to = positions.empty() ? bus::Position::origin() : positions.back();
         ASSERT_TRUE(consumer->on_rollback({to}));
       }
-      auto block = std::make_shared<chain::Block>(
-          chain::decode(network, std::move(emission.block)).value());
+      auto block =
+          std::make_shared<chain::Block>(chain::decode(network, std::move(emission.block)).value());
       if (network.family == chain::Family::kBitcoin) {
         block->number = BlockNumber(emission.height);
         block->slot = Slot(emission.height);
@@ -172,8 +172,7 @@ TEST(TxRoutes, StoredTransactionsFitTheirSchema) {
       EXPECT_EQ(got.at("height").to_number<std::uint64_t>(), height);
       EXPECT_EQ(got.at("confirmations").to_number<std::uint64_t>(),
                 served.positions.size() - height);
-      EXPECT_EQ(got.at("block_hash").as_string(),
-                served.name(served.positions[height].point.hash));
+      EXPECT_EQ(got.at("block_hash").as_string(), served.name(served.positions[height].point.hash));
     } else {
       EXPECT_TRUE(got.at("height").is_null());
       EXPECT_EQ(got.at("confirmations").to_number<int>(), 0);
@@ -227,8 +226,7 @@ TEST(TxRoutes, RawBytesInHexAndBinary) {
     EXPECT_EQ(binary.content_type, "application/octet-stream");
     EXPECT_EQ(binary.content(), as_text(raw));
   }
-  EXPECT_NE(served.detail(served.get(path + "?format=xml", 400)).find("format"),
-            std::string::npos);
+  EXPECT_NE(served.detail(served.get(path + "?format=xml", 400)).find("format"), std::string::npos);
 }
 
 TEST(TxRoutes, OutputsComeInPages) {
@@ -285,9 +283,8 @@ TEST(TxRoutes, RetentionTellsWhyAndWhen) {
   EXPECT_TRUE(kept.at("earliest_height").is_null());
   EXPECT_EQ(kept.at("window").to_number<std::uint64_t>(), kTestWindow);
   std::size_t stamped = 0;
-  for (const StoredTx& tx : served.stored([](const StoredTx& t) {
-         return t.delete_at_height && t.state == State::kMined;
-       })) {
+  for (const StoredTx& tx : served.stored(
+           [](const StoredTx& t) { return t.delete_at_height && t.state == State::kMined; })) {
     const bj::value why = served.get("/" + served.name(tx.id) + "/retention");
     EXPECT_EQ(why.at("delete_at_height").to_number<std::uint64_t>(), *tx.delete_at_height);
     EXPECT_FALSE(why.at("text").as_string().empty());
@@ -346,9 +343,8 @@ TEST(TxRoutes, PreserveKeepsUntilItsHeight) {
   ServedStore served;
   ASSERT_NO_FATAL_FAILURE(served.grow(120));
   served.serve();
-  const auto stamped = served.stored([](const StoredTx& t) {
-    return t.delete_at_height && t.state == State::kMined;
-  });
+  const auto stamped = served.stored(
+      [](const StoredTx& t) { return t.delete_at_height && t.state == State::kMined; });
   ASSERT_FALSE(stamped.empty());
   const std::string path = "/" + served.name(stamped.front().id);
   EXPECT_NE(served.detail(served.post(path + "/preserve", "{}", 400)).find("until_height"),

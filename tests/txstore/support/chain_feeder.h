@@ -93,6 +93,7 @@ class ChainFeeder {
       block->slot = Slot(blocks_.size());
     }
     blocks_.push_back(block);
+    highest_tip_ = std::max(highest_tip_, tip());
     deliver(blocks_.size() - 1, behind);
   }
   void deliver(std::uint64_t height, std::uint64_t behind = 0) {
@@ -129,7 +130,7 @@ class ChainFeeder {
     set.add_genesis(genesis);
     for (std::uint64_t height = 0; height < blocks_.size(); ++height)
       set.apply(*blocks_[height], height);
-    return set.ids(tip(), window);
+    return set.ids(highest_tip_, window);  // the final height never falls
   }
 
  private:
@@ -144,7 +145,20 @@ class ChainFeeder {
   const chain::Network network_;
   std::unique_ptr<Consumer> consumer_;
   std::vector<std::shared_ptr<const chain::Block>> blocks_;
+  std::uint64_t highest_tip_ = 0;
 };
+
+// What one set has and the other has not, in a few lines; empty if they are equal.
+inline std::string difference(const std::set<Hash256>& stored, const std::set<Hash256>& expected) {
+  std::string text;
+  std::size_t missing = 0, extra = 0;
+  for (const Hash256& id : expected)
+    if (!stored.contains(id) && ++missing <= 3) text += "missing " + id.hex() + "\n";
+  for (const Hash256& id : stored)
+    if (!expected.contains(id) && ++extra <= 3) text += "not needed " + id.hex() + "\n";
+  if (text.empty()) return text;
+  return text + std::to_string(missing) + " missing, " + std::to_string(extra) + " not needed\n";
+}
 
 // Ids of mined transactions in the store.
 inline std::set<Hash256> mined_ids(const Store& store) {

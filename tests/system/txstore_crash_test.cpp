@@ -1,0 +1,87 @@
+// The transaction store under SIGKILL: in bulk sync, in cleanup, in rollbacks and in the resolution
+// of conflicts. A run that was killed again and again ends like one that was not.
+#include <gtest/gtest.h>
+
+#include "support/kill_campaign.h"
+
+namespace coffer {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Finished;
+using Arguments = std::vector<std::string>;
+
+Arguments operator+(Arguments a, const Arguments& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+struct Mode {
+  const char* name;
+  const char* chain;
+  const char* backend;
+  friend std::ostream& operator<<(std::ostream& out, const Mode& mode) { return out << mode.name; }
+};
+
+class TxStoreCrash : public testing::TestWithParam<Mode> {
+ protected:
+  int kills() const { return test::long_run() ? 50 : 5; }
+  Arguments common(const fs::path& data) const {
+    return {"--data", data.string(),       "--txstore-enabled",
+            "true",   "--txstore-backend", GetParam().backend};
+  }
+  // After pruning to completion at the tip.
+  std::string fingerprint(const fs::path& data) const {
+    const Finished pruned = test::run(Arguments{"tx", "prune"} + common(data));
+    EXPECT_EQ(pruned.exit_code, 0) << pruned.err;
+    const Finished digest = test::run(Arguments{"tx", "digest", "--json"} + common(data));
+    EXPECT_EQ(digest.exit_code, 0) << digest.err;
+    return digest.out;
+  }
+  void expect_sound(const fs::path& data) const {
+    if (!fs::exists(data / "db" / "CURRENT")) return;  // killed before there was a database
+    const Finished verified = test::run(Arguments{"tx", "verify"} + common(data));
+    // Killed before there was a store in it: that is said, each in its words.
+    for (const char* early : {"no transaction store", "no block in", "no database in", "nothing in",
+                              "still being created", "not been created", "has no"})
+      if (verified.exit_code != 0 && verified.err.find(early) != std::string::npos) return;
+    ASSERT_EQ(verified.exit_code, 0) << verified.err;
+  }
+  void run_campaign(const Arguments& command) {
+    test::run_kill_campaign(
+        {[&](const fs::path& data) {
+           return Arguments{test::coffer()} + command +
+                  Arguments{"--chain", GetParam().chain, "--log-level", "warn"} + common(data);
+         },
+         [&](const fs::path& data) { return fingerprint(data); },
+         [&](const fs::path& data) { expect_sound(data); }, kills()});
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Stores, TxStoreCrash,
+                         testing::Values(Mode{"BitcoinRocksDb", "bitcoin", "rocksdb"},
+                                         Mode{"BitcoinSqlite", "bitcoin", "sqlite"},
+                                         Mode{"CardanoRocksDb", "cardano", "rocksdb"}),
+                         [](const auto& each) { return std::string(each.param.name); });
+
+// Within the window: one block a commit, with mempool, double spends and reorgs, and with deletion
+// once the chain is longer than the window.
+TEST_P(TxStoreCrash, KilledAtTipEndsLikeUninterruptedRun) {
+  const std::string blocks = GetParam().chain == std::string("bitcoin") ? "420" : "300";
+  run_campaign({"sync", "--to", blocks, "--devnet-seed", "5", "--devnet-reorg-every", "8",
+                "--devnet-max-reorg-depth", "12"});
+}
+
+// A file whose end is known: many blocks share a commit.
+TEST_P(TxStoreCrash, KilledBulkSyncEndsLikeUninterruptedOne) {
+  if (GetParam().chain != std::string("bitcoin")) GTEST_SKIP() << "one chain is enough";
+  TempDir source;
+  const std::string file = (source.path() / "chain").string();
+  const Finished written =
+      test::run({"devnet", "write", file, "--blocks", "700", "--devnet-txs-per-block", "40"});
+  ASSERT_EQ(written.exit_code, 0) << written.err;
+  run_campaign({"sync", "--source", "file:" + file, "--network", "regtest"});
+}
+
+}  // namespace
+}  // namespace coffer
