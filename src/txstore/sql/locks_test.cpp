@@ -60,6 +60,24 @@ TEST_P(SqlLocks, OperationsGoBesideEachOther) {
   EXPECT_EQ(waits(Hold::kRecords, Hold::kRecords), is_sqlite());
 }
 
+// Otherwise operations that overlap would keep blocks out for ever.
+TEST_P(SqlLocks, OperationsDoNotOvertakeABlockThatWaits) {
+  const auto first = open_unit(Hold::kRecords);
+  EXPECT_TRUE(has_begun(*first, kAtMost));
+  const auto block = open_unit(Hold::kTip);
+  auto block_begun = block->begun.get_future();
+  EXPECT_NE(block_begun.wait_for(kLongEnough), std::future_status::ready);
+  const auto second = open_unit(Hold::kRecords);
+  auto second_begun = second->begun.get_future();
+  EXPECT_NE(second_begun.wait_for(kLongEnough), std::future_status::ready);
+  end(*first);
+  EXPECT_EQ(block_begun.wait_for(kAtMost), std::future_status::ready);
+  EXPECT_NE(second_begun.wait_for(kLongEnough), std::future_status::ready);
+  end(*block);
+  EXPECT_EQ(second_begun.wait_for(kAtMost), std::future_status::ready);
+  end(*second);
+}
+
 TEST_P(SqlLocks, ReadersWaitForNobody) {
   store({test_record(1, 1)});
   const auto unit = open_unit(Hold::kTip);

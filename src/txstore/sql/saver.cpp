@@ -71,7 +71,7 @@ void ChangeWriter::sort(std::span<Record* const> records) {
     }
     if (!record->stored)
       created_.push_back(record);
-    else if (record->dirty || record->new_body)
+    else if (record->dirty || record->replaced || record->new_body)
       changed_.push_back(record);
     if (record->new_body) {
       with_body_.push_back(record);

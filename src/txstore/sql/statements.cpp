@@ -12,6 +12,11 @@ namespace {
 constexpr std::string_view kPlanByKeys =
     ", set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)";
 
+// Row locks that can be shared overtake one that cannot and waits: operations one after another
+// would keep a block out for ever. These locks stand in one row. The number is "txstore" in ASCII.
+constexpr std::string_view kWaitShared = ", pg_advisory_xact_lock_shared(32783534568469093)";
+constexpr std::string_view kWaitExclusive = ", pg_advisory_xact_lock(32783534568469093)";
+
 std::string add_counts_text(const std::string& table) {
   std::vector<std::string> set;
   for (const std::string& name : count_names())
@@ -33,11 +38,15 @@ Statements::Statements(sql::Dialect engine)
     return fmt::format("SELECT {} FROM {}", columns, text(rest));
   };
 
-  const std::string tip_columns =
-      fmt::format("position, final_height, first_block{}", postgres ? kPlanByKeys : "");
-  tip = select(tip_columns, "{p}txstore_tip WHERE only_row = 1");
-  hold_tip_exclusive = tip + (postgres ? " FOR UPDATE" : "");
-  hold_tip_shared = tip + (postgres ? " FOR SHARE" : "");
+  const auto tip_text = [&](std::string_view wait, std::string_view lock) {
+    const std::string columns = "position, final_height, first_block";
+    const std::string_view rest = "{p}txstore_tip WHERE only_row = 1";
+    if (!postgres) return select(columns, rest);
+    return select(fmt::format("{}{}{}", columns, kPlanByKeys, wait), rest) + std::string(lock);
+  };
+  tip = tip_text("", "");
+  hold_tip_shared = tip_text(kWaitShared, " FOR SHARE");
+  hold_tip_exclusive = tip_text(kWaitExclusive, " FOR UPDATE");
   set_tip = text(
       "UPDATE {p}txstore_tip SET position = $1, final_height = $2, first_block = $3"
       " WHERE only_row = 1");
