@@ -1,0 +1,136 @@
+// coffer tx rebuild: empties the store, but for what people did, so that the next start fills it
+// again. Before anything is deleted the source is asked whether it still has the blocks.
+#include <coffer/feed/open_source.h>
+#include "base/result.h"
+#include "cli/output.h"
+#include "cli/table.h"
+#include "follow/source_block_reader.h"
+#include "json/writer.h"
+#include "node/daemon.h"
+#include "node/database.h"
+#include "node/stored_chain.h"
+#include "sql/connection.h"
+#include "txstore/commands/commands.h"
+#include "txstore/commands/open_store.h"
+#include "txstore/settings.h"
+
+namespace coffer::txstore {
+namespace {
+
+// What the source can give of the blocks that the store was made of.
+struct Fetchable {
+  std::uint64_t first = 0, tip = 0;          // the heights that are wanted
+  std::optional<std::uint64_t> lowest = {};  // the first height from which on it has them; nothing:
+                                             // it has none
+  bool all() const { return lowest && *lowest <= first; }
+};
+
+Result<bool> can_read(follow::SourceBlockReader& reader, std::uint64_t height) {
+  const auto block = reader.read(height);
+  if (block) return true;
+  const Error& error = block.error();
+  // A source that does not answer at all is no source without blocks.
+  if (error.retryable && error.code == Code::kUnavailable) return fail(error);
+  return false;
+}
+
+// A pruned node has the newest blocks only, so the border is found by halving.
+Result<Fetchable> probe_source(const OpenStore& opened, const chainstate::ChainState& chain,
+                               const std::string& source) {
+  Fetchable found;
+  const Tip tip = opened.store->tip();
+  if (tip.first_block) found.first = tip.first_block->ordinal.value;
+  found.tip = tip.height();
+  follow::SourceBlockReader reader(
+      TRY(feed::open_source(source, opened.network, system_clock(), {.follow = false})),
+      opened.network, chain);
+  if (TRY(can_read(reader, found.first))) {
+    found.lowest = found.first;
+    return found;
+  }
+  if (!TRY(can_read(reader, found.tip))) return found;
+  std::uint64_t missing = found.first, there = found.tip;
+  while (there - missing > 1) {
+    const std::uint64_t middle = missing + (there - missing) / 2;
+    (TRY(can_read(reader, middle)) ? there : missing) = middle;
+  }
+  found.lowest = there;
+  return found;
+}
+
+// Errors: kConflict with what cannot be fetched again, or that it is not known.
+Result<> check_rebuildable(const Context& context, const OpenStore& opened) {
+  if (opened.store->tip().position.at_origin) return {};
+  const bool simulated = opened.network.name == "devnet";
+  if (simulated) return {};  // made again from its seed
+  if (!context.config.is_given("source"))
+    return fail(Code::kConflict,
+                "without --source it is not known whether the blocks can be fetched again; nothing "
+                "was deleted: name the source, or add --yes");
+  std::unique_ptr<kv::Database> db;
+  std::unique_ptr<chainstate::ChainState> chain;
+  if (!opened.chain) {
+    kv::DatabaseOptions options = TRY(node::database_options(context.config, true));
+    db = TRY(kv::Database::open(std::move(options)));
+    chain = TRY(node::open_stored_chain(context.config, *db)).chain;
+  }
+  const Fetchable found =
+      TRY(probe_source(opened, opened.chain ? *opened.chain : *chain, context.config.source));
+  if (found.all()) return {};
+  const std::string missing =
+      found.lowest ? fmt::format("blocks {} to {}", found.first, *found.lowest - 1)
+                   : fmt::format("any of the blocks {} to {}", found.first, found.tip);
+  return fail(Code::kConflict,
+              "the source no longer has {}, so that their transactions could not be stored again; "
+              "nothing was deleted: use a source that has them, or add --yes",
+              missing);
+}
+
+// Everything but `marks`.
+Result<> erase_tables(sql::Database& database) {
+  return database.run_transaction([](sql::Transaction& transaction) -> Result<> {
+    for (const char* table : {"transactions", "tx_bodies", "inputs", "outputs", "block_ids",
+                              "txstore_blocks", "txstore_counts"})
+      TRY(transaction.execute(fmt::format("DELETE FROM {}", table)));
+    TRY(transaction.execute("INSERT INTO txstore_counts (only_row) VALUES (1)"));
+    TRY(transaction.execute(
+        "UPDATE txstore_tip SET position = $1, final_height = -1, first_block = NULL", {Bytes()}));
+    return {};
+  });
+}
+
+}  // namespace
+
+Result<> run_tx_rebuild(const Context& context, bool yes) {
+  const config::Config config = switched_on(context.config);
+  if (TRY(node::ask_daemon(config, {.target = "/health/live"})))
+    return fail(Code::kUnavailable, "a coffer is running on {}; stop it first", config.data_dir);
+  std::uint64_t records = 0;
+  {
+    const auto opened = OpenStore::open(config);
+    // What cannot be read can still be emptied.
+    const bool is_damaged = !opened && opened.error().code == Code::kCorrupt;
+    if (is_damaged && !yes)
+      return fail(Code::kCorrupt, "{}; add --yes to delete it all the same",
+                  opened.error().message);
+    if (!opened && !is_damaged) return fail(opened.error());
+    if (opened && !yes) TRY(check_rebuildable(context, *opened));
+    if (opened)
+      if (const auto stats = opened->store->stats())
+        records = static_cast<std::uint64_t>(std::max<std::int64_t>(stats->counts.records, 0));
+    if (opened && opened->sql) TRY(erase_tables(*opened->sql));
+  }
+  if (config.of<Settings>().backend == "rocksdb") TRY(node::rebuild_consumer(config, "txstore"));
+  json::Writer out;
+  out.begin_object().field("rebuilt", "txstore").field("deleted", records).end_object();
+  if (context.json)
+    cli::print_line(out.take());
+  else
+    cli::print(
+        fmt::format("the transaction store is empty ({} deleted, what people did is kept); "
+                    "the next start fills it again from the source\n",
+                    cli::counted(records, "transaction")));
+  return cli::finish_output();
+}
+
+}  // namespace coffer::txstore
