@@ -143,6 +143,25 @@ std::vector<cli::Command> tx_change_commands() {
   };
 }
 
+cli::Command bench_txstore() {
+  using A = BenchTxArguments;
+  return command<A>(
+      {.path = {"bench", "txstore"},
+       .summary = "Measure building, following and pruning the transaction store",
+       .examples = "  coffer bench txstore --only-sync\n",
+       .settings = {"chain", "network", "devnet.", "log."}},
+      {{"--file",
+        &A::file,
+        "Block file of a chain from its first block on (default: simulated)",
+        {.value = "FILE"}},
+       {"--blocks",
+        &A::blocks,
+        "Number of simulated blocks",
+        {.show_default = true, .range = {1, 100'000}}},
+       {"--only-sync", &A::only_sync, "Measure only the first sync and its ratio to raw writes"}},
+      run_bench_txstore);
+}
+
 }  // namespace
 
 std::vector<cli::Command> txstore_commands() {
@@ -154,6 +173,8 @@ std::vector<cli::Command> txstore_commands() {
                 "work."}};
   for (const auto& list : {tx_read_commands(), tx_change_commands()})
     all.insert(all.end(), list.begin(), list.end());
+  all.push_back(node::bench_group());
+  all.push_back(bench_txstore());
   return all;
 }
 

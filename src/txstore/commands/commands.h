@@ -45,4 +45,12 @@ Result<> run_tx_freeze(const Context& context, const std::string& output, bool f
 // told, or if the source lacks blocks that the store was made of; kUnavailable while a daemon runs.
 Result<> run_tx_rebuild(const Context& context, bool yes);
 
+// bench.cpp
+struct BenchTxArguments {
+  std::string file;            // a chain of blocks; empty: a simulated one
+  std::uint64_t blocks = 600;  // of the simulated one
+  bool only_sync = false;      // the first sync alone
+};
+Result<> run_bench_txstore(const Context& context, const BenchTxArguments& arguments);
+
 }  // namespace coffer::txstore

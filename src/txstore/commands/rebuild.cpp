@@ -86,15 +86,19 @@ Result<> check_rebuildable(const Context& context, const OpenStore& opened) {
               missing);
 }
 
-// Everything but `marks`.
+// Everything but `marks`. PostgreSQL has the tables in a schema of their own.
 Result<> erase_tables(sql::Database& database) {
-  return database.run_transaction([](sql::Transaction& transaction) -> Result<> {
+  const std::string schema = database.dialect() == sql::Dialect::kPostgres ? "txstore." : "";
+  return database.run_transaction([&](sql::Transaction& transaction) -> Result<> {
     for (const char* table : {"transactions", "tx_bodies", "inputs", "outputs", "block_ids",
                               "txstore_blocks", "txstore_counts"})
-      TRY(transaction.execute(fmt::format("DELETE FROM {}", table)));
-    TRY(transaction.execute("INSERT INTO txstore_counts (only_row) VALUES (1)"));
+      TRY(transaction.execute(fmt::format("DELETE FROM {}{}", schema, table)));
     TRY(transaction.execute(
-        "UPDATE txstore_tip SET position = $1, final_height = -1, first_block = NULL", {Bytes()}));
+        fmt::format("INSERT INTO {}txstore_counts (only_row) VALUES (1)", schema)));
+    TRY(transaction.execute(
+        fmt::format("UPDATE {}txstore_tip SET position = $1, final_height = -1, first_block = NULL",
+                    schema),
+        {ByteView()}));
     return {};
   });
 }
