@@ -62,8 +62,8 @@ Result<double> sync_utxo(const BenchChain& bench) {
   const node::Module* utxo = node::find_module("utxo");
   if (utxo == nullptr) return fail(Code::kUnavailable, "this program has no UTXO state");
   const Stopwatch watch;
-  auto db = TRY(open_database(bench.scratch / "utxo",
-                              TRY(utxo->columns(bench.config, node::Columns::kConfigured))));
+  const auto more = TRY(utxo->columns(bench.config, node::Columns::kConfigured));
+  auto db = TRY(open_database(bench.scratch / "utxo", more));
   auto chain = TRY(chainstate::ChainState::open(
       *db, bench.network, chainstate::Identity::of(bench.network), kLeastWindow));
   {
@@ -174,7 +174,7 @@ Result<double> put_raw(const BenchChain& bench, std::span<const IoCounts> blocks
   std::deque<Bytes> known;
   const auto key = [&] {
     Bytes made(36);
-    for (std::size_t i = 0; i + 8 <= made.size(); i += 8) store_le(made.data() + i, rng.next());
+    for (std::size_t i = 0; i + 8 <= made.size(); i += 8) store_le(made.data() + i, rng());
     return made;
   };
   double seconds = 0;
@@ -245,7 +245,7 @@ Result<AtTip> follow_tip(const BenchChain& bench) {
 Hash256 bench_id(std::uint64_t kind, std::uint64_t number) {
   Hash256 id{};
   Rng rng(kind * 0x9e3779b97f4a7c15ull + number);
-  for (std::size_t i = 0; i < 32; i += 8) store_le(id.data() + i, rng.next());
+  for (std::size_t i = 0; i < 32; i += 8) store_le(id.data() + i, rng());
   return id;
 }
 
