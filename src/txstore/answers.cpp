@@ -79,6 +79,25 @@ retention::Window window_at(const Options& options, const Tip& tip) {
   return {options.window, {tip.height(), tip.final_height}};
 }
 
+// Of those that are due and kept, as far as one request looks.
+Result<std::uint64_t> oldest_overdue(View& view, const Counts& counts) {
+  std::int64_t kept = 0;
+  for (const std::int64_t count : counts.kept) kept += count;
+  if (kept == 0) return 0;
+  std::vector<Hash256> ids;
+  for (const DueEntry& entry : TRY(view.due(std::nullopt, kMostListed))) ids.push_back(entry.id);
+  LoadedRecords records;
+  TRY(records.load(view, ids));
+  std::uint64_t oldest = 0;
+  for (const Hash256& id : ids) {
+    const Record* record = records.find(id);
+    if (record == nullptr || record->head.kept == retention::Reason::kDeletable) continue;
+    const std::uint64_t due = record->head.delete_at_height.value_or(view.tip().height());
+    if (due < view.tip().height()) oldest = std::max(oldest, view.tip().height() - due);
+  }
+  return oldest;
+}
+
 Error not_stored() {
   return make_error(Code::kNotFound, "the transaction is not stored");
 }
@@ -120,6 +139,7 @@ Result<Stats> Store::stats() const {
     Stats stats;
     stats.tip = view.tip();
     stats.counts = TRY(view.counts());
+    stats.oldest_overdue = TRY(oldest_overdue(view, stats.counts));
     return stats;
   });
 }

@@ -40,10 +40,12 @@ Result<ItemResult> unmark_conflicting(Workspace& work, Record& record, std::uint
   if (record.head.state != State::kConflicting) return ItemResult{Outcome::kUnchanged};
   Record* list[] = {&record};
   TRY(work.load_parents(list));
-  const SpendResult taken = take_inputs(work, record, {}, height);
+  const auto missing =
+      work.tip().first_block ? MissingParents::kSkip : MissingParents::kRefuse;
+  const SpendResult taken = take_inputs(work, record, {}, height, missing);
   if (taken.outcome != Outcome::kDone && taken.outcome != Outcome::kUnchanged) {
     for (const ItemResult& item : taken.inputs)
-      if (!item.ok()) return item;
+      if (item.outcome == taken.outcome) return item;
   }
   work.touch(record);
   record.head.state = State::kUnmined;

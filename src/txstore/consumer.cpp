@@ -33,7 +33,8 @@ struct Consumer::Impl {
   Result<> mark_absent();
   Result<> index_references(std::span<const Hash256> ids);
   Result<> commit();
-  Result<> clean(bool until_done);
+  // Steps until nothing is due, or until `work` transactions were looked at.
+  Result<> clean(std::uint64_t work);
   Result<> roll_back(const bus::Position& to);
   // Whether it was stored, or is valid again.
   Result<bool> see(const bus::TxSeen& seen);
@@ -44,6 +45,7 @@ struct Consumer::Impl {
   Store::Impl& impl;
   const bus::CommitPolicy policy;
   std::vector<bus::BlockApplied> held;
+  std::uint64_t held_txs = 0;
   bus::HeldBlocks held_size;
   WaitingTxs waiting{kMostWaiting, kMostWaitingBytes};
   ReferenceIndex references;
@@ -132,6 +134,7 @@ Result<> Consumer::on_block(const bus::BlockApplied& block) {
   Impl& self = *impl_;
   if (self.policy.must_commit_before(self.held_size, block)) TRY(self.commit());
   self.held.push_back(block);
+  self.held_txs += block.block->txs.size();
   self.held_size = {self.held_size.blocks + 1, self.held_size.bytes + block.block->raw.size(),
                     self.policy.is_below_window(block)};
   {
@@ -139,13 +142,14 @@ Result<> Consumer::on_block(const bus::BlockApplied& block) {
     self.position = block.position();
   }
   if (!self.policy.must_commit_after(self.held_size, block)) return {};
+  const std::uint64_t work = 2 * self.held_txs + impl_->impl.options.cleanup_budget;
   TRY(self.commit());
-  return self.clean(false);
+  return self.clean(work);
 }
 
 Result<> Consumer::flush() {
   TRY(impl_->commit());
-  return impl_->clean(true);
+  return impl_->clean(std::numeric_limits<std::uint64_t>::max());
 }
 
 // The unspent redeem outputs of the genesis go with the first Allegra block (U6).
@@ -202,21 +206,22 @@ Result<> Consumer::Impl::commit() {
     log::warn("a block spends outputs of transactions that are not stored",
               {{"inputs", total.parent_missing}, {"next", "run 'coffer tx verify'"}});
   held.clear();
+  held_txs = 0;
   held_size = {};
   cleanup_due = true;
   return see_waiting(std::move(arrived));
 }
 
-// A newer block supersedes the pass: it ends with the step, and the rest comes after the block.
-Result<> Consumer::Impl::clean(bool until_done) {
+// A newer block supersedes the pass. Each pass does more than the blocks before it brought, so that
+// a busy chain is never behind for long.
+Result<> Consumer::Impl::clean(std::uint64_t work) {
   if (!cleanup_due) return {};
   const Stopwatch watch;
-  bool done = false;
-  do {
+  for (std::uint64_t looked_at = 0; cleanup_due && looked_at < work;) {
     const CleanupReport report = TRY(store.cleanup());
-    done = report.done;
-  } while (!done && until_done);
-  cleanup_due = !done;
+    looked_at += std::max<std::uint64_t>(1, report.looked_at);
+    cleanup_due = !report.done;
+  }
   const std::lock_guard lock(impl.mutex);
   impl.counters.cleanup_seconds += static_cast<double>(watch.micros()) / 1e6;
   return {};
@@ -322,10 +327,10 @@ Result<bool> Consumer::Impl::see(const bus::TxSeen& seen) {
       record->head.delete_at_height.reset();
       work.restamp(*record, height);
     }
-    const SpendResult taken = take_inputs(work, *record, {}, height);
-    for (const ItemResult& item : taken.inputs)
-      if (!item.ok() && !(item.outcome == Outcome::kNotFound && work.tip().first_block))
-        return fail(Code::kConflict, "not taken: {}", to_string(item.outcome));
+    const auto unknown = work.tip().first_block ? MissingParents::kSkip : MissingParents::kRefuse;
+    const SpendResult taken = take_inputs(work, *record, {}, height, unknown);
+    if (taken.outcome != Outcome::kDone && taken.outcome != Outcome::kUnchanged)
+      return fail(Code::kConflict, "not taken: {}", to_string(taken.outcome));
     stored = true;
     return {};
   });

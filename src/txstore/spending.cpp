@@ -40,8 +40,8 @@ ItemResult check_input(Workspace& work, const Record& spender, std::uint32_t inp
 }
 
 SpendResult take_inputs(Workspace& work, Record& spender,
-                        std::span<const std::optional<Hash256>> output_hashes,
-                        std::uint64_t height) {
+                        std::span<const std::optional<Hash256>> output_hashes, std::uint64_t height,
+                        MissingParents missing) {
   SpendResult result;
   result.outcome = Outcome::kUnchanged;
   bool failed = false;
@@ -49,7 +49,8 @@ SpendResult take_inputs(Workspace& work, Record& spender,
     const ItemResult item =
         check_input(work, spender, i, i < output_hashes.size() ? output_hashes[i] : std::nullopt);
     result.inputs.push_back(item);
-    if (failed) continue;
+    if (failed || (item.outcome == Outcome::kNotFound && missing == MissingParents::kSkip))
+      continue;
     if (!item.ok()) {
       failed = true;
       result.outcome = item.outcome;

@@ -69,7 +69,6 @@ class Verifier {
         return damaged("output {} of {} is final and unspent", i, name(tx.id));
       if (entry.final) {
         ++counts_.final_entries;
-        final_.insert({entry.spender, tx.id});
       } else if (entry.spent && !entry.removed) {
         children.push_back(entry.spender);
       }
@@ -202,9 +201,24 @@ class Verifier {
     return {};
   }
 
+  Result<bool> has_final_entry(const PrunedRef& ref) {
+    Record parent;
+    parent.head.id = ref.parent;
+    Record* wanted[] = {&parent};
+    TRY(view_.load(wanted));
+    if (!parent.present) return false;
+    std::vector<PageRef> pages;
+    for (std::uint32_t page = 0; page < parent.pages.size(); ++page)
+      if (parent.pages[page].entries.empty()) pages.push_back({&parent, page});
+    if (!pages.empty()) TRY(view_.load_pages(pages));
+    for (std::uint32_t i = 0; i < parent.head.outputs; ++i)
+      if (parent.entry(i).final && parent.entry(i).spender == ref.child) return true;
+    return false;
+  }
+
   Result<> check_pruned() {
     return view_.for_each_pruned([&](const PrunedRef& ref) -> Result<bool> {
-      if (!final_.contains({ref.child, ref.parent}))
+      if (!TRY(has_final_entry(ref)))
         return damaged("{} is remembered as pruned, and no entry of {} says so", name(ref.child),
                        name(ref.parent));
       return true;
@@ -252,7 +266,7 @@ class Verifier {
   Store::Verified verified_;
   Counts counts_;
   std::set<DueEntry> due_, unmined_;
-  std::set<std::pair<Hash256, Hash256>> final_;
+  
 };
 
 }  // namespace
