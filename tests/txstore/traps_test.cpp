@@ -237,6 +237,33 @@ TEST_P(TxStoreTraps, WrongStampUnminedChild) {
   EXPECT_EQ(store_->reason(make_id(kParent)), Reason::kChildUnmined);
 }
 
+// The block that had it is below the final height, and was undone.
+TEST_P(TxStoreTraps, UnminedChildOfOldBlock) {
+  create_parent(1);
+  store_->jump_to(1'000);
+  create_child(kAfter, 0);
+  mine_at_tip(kAfter);
+  store_->jump_to(1'001);
+  ASSERT_EQ(store_->unset_mined(make_id(kAfter), ref_at(1'000)), Outcome::kDone);
+  EXPECT_TRUE(is_kept_at(1'300));
+  EXPECT_EQ(store_->reason(make_id(kParent)), Reason::kChildUnmined);
+}
+
+// All children are final, but it is to stay longer.
+TEST_P(TxStoreTraps, StampNotReached) {
+  Options options;
+  options.block_height_retention = 400;
+  begin(options);
+  create_parent(1);
+  store_->jump_to(1'000);
+  create_child(kAfter, 0);
+  mine_at_tip(kAfter);
+  store_->jump_to(1'399);
+  const Hash256 id = make_id(kParent);
+  EXPECT_EQ(must((*store_)->remove({&id, 1})).at(0).outcome, Outcome::kKept);
+  EXPECT_FALSE(is_kept_at(1'400));
+}
+
 // No operation leaves this behind; if it is there, it is doubt.
 TEST_P(TxStoreTraps, ConflictingChild) {
   create_parent(1);

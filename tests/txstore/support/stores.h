@@ -85,7 +85,11 @@ class TestStore {
   Outcome mark_conflicting(const Hash256& id);
   CleanupReport prune() { return must(store_->prune()); }
   // Why the rule keeps it at this tip.
-  retention::Reason reason(const Hash256& id) { return must(store_->explain(id)).verdict.reason; }
+  retention::Reason reason(const Hash256& id) {
+    const auto explained = store_->explain(id);
+    if (!explained) ADD_FAILURE() << explained.error().message;
+    return explained ? explained->verdict.reason : retention::Reason::kDeletable;
+  }
   std::optional<StoredTx> find(const Hash256& id);
   bool is_stored(const Hash256& id) { return find(id).has_value(); }
   StoredOutput output(const Hash256& id, std::uint32_t index);
