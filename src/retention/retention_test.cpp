@@ -66,7 +66,11 @@ const Case kCases[] = {
     {"Deletable", [](Facts&) {}},
     {"NoOutputs", [](Facts& f) { f.outputs.clear(); }},
     {"Unspendable", [](Facts& f) { f.outputs[1] = {.unspendable = true}; }},
-    {"RemovedByLedger", [](Facts& f) { f.outputs[1] = {.removed = true, .spent = true}; }},
+    {"RemovedByLedger",
+     [](Facts& f) {
+       f.outputs[1] = {.removed = true, .spent = true};
+       f.children[1] = {};
+     }},
     {"FinalEntryChildAbsent",
      [](Facts& f) {
        f.outputs[1].final = true;

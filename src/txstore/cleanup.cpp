@@ -122,13 +122,19 @@ Result<std::vector<Record*>> load_children(Workspace& work, std::span<Record* co
 Result<> clean(Workspace& work, std::vector<Record*> records, std::uint64_t budget,
                CleanupReport& report) {
   report.looked_at += records.size();
+  const auto is_due = [&](const Record* record) {
+    return record->head.due_at && *record->head.due_at <= work.height();
+  };
   std::vector<Record*> unexpired;
-  for (Record* record : records)
-    if (!TRY(expire(work, *record, report))) unexpired.push_back(record);
-  // One may have become conflicting with another, and is due later then.
-  std::erase_if(unexpired, [&](const Record* record) {
-    return record->head.due_at && *record->head.due_at > work.height();
-  });
+  for (Record* record : records) {
+    if (!TRY(expire(work, *record, report)))
+      unexpired.push_back(record);
+    else if (is_due(record))
+      report.done = false;  // preserved until now, and absent for too long already
+  }
+  // One may have become conflicting with another, or have got an output back: it is due later then,
+  // or not at all.
+  std::erase_if(unexpired, [&](const Record* record) { return !is_due(record); });
   const std::vector<Record*> judged = TRY(load_children(work, unexpired, budget, report));
   std::vector<Record*> going;
   for (Record* record : judged) {

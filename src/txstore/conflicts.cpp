@@ -19,6 +19,7 @@ Result<std::uint64_t> mark_conflicting(Workspace& work, std::vector<Record*> roo
       if (record->head.state == State::kConflicting) continue;  // twice in this generation
       work.touch(*record);
       record->head.state = State::kConflicting;
+      record->head.delete_at_height.reset();  // of another state: it is stamped anew
       // A block that the chain overruled, if any.
       for (MinedIn& in : record->head.blocks) in.on_longest_chain = false;
       for (const Page& page : record->pages)

@@ -17,6 +17,7 @@
 #include "node/bench_report.h"
 #include "node/module.h"
 #include "node/simulate.h"
+#include "txstore/commands/bench_sql.h"
 #include "txstore/commands/commands.h"
 #include "txstore/rocksdb/backend.h"
 
@@ -201,6 +202,26 @@ Result<double> put_raw(const BenchChain& bench, std::span<const IoCounts> blocks
   return seconds;
 }
 
+// The blocks of the file, one a commit.
+Result<> feed_at_tip(const BenchChain& bench, Store& store) {
+  auto consumer = TRY(Consumer::open(store));
+  feed::FileSource source(bench.file, bench.network);
+  for (std::uint64_t height = 0;; ++height) {
+    feed::SourceEvent event = TRY(source.next(0));
+    auto* next = std::get_if<feed::NextBlock>(&event);
+    if (next == nullptr) return {};
+    auto block = std::make_shared<chain::Block>();
+    block->storage = std::move(next->raw);
+    TRY(chain::decode_into(*block, bench.network, block->storage, {.verify = false}));
+    if (bench.network.family == chain::Family::kBitcoin) {
+      block->number = BlockNumber(height);
+      block->slot = Slot(height);
+    }
+    TRY(consumer->on_block({Ordinal(height), block, false, 0}));
+    TRY(consumer->flush());
+  }
+}
+
 // One block a commit, log on; measured where deletion is in a steady state.
 Result<AtTip> follow_tip(const BenchChain& bench) {
   auto db = TRY(open_database(bench.scratch / "tip", columns()));
@@ -348,6 +369,15 @@ Result<> run_bench_txstore(const node::Context& context, const BenchTxArguments&
   report.add("raw writes", fmt::format("{:.2f} s", raw),
              fmt::format("the {} final rows through memtables; sync takes {:.2f} of it",
                          cli::with_thousands(rows), synced.seconds / raw));
+  if (!arguments.sql_store.empty()) {
+    const SqlBench sql = TRY(bench_sql(bench.network, {arguments.sql_store, arguments.sql_playback},
+                                       [&](Store& store) { return feed_at_tip(bench, store); }));
+    report.add("SQL at the tip",
+               fmt::format("{} transactions/s", per_second(contents.transactions, sql.seconds)),
+               fmt::format("{} units; the same statements with the verdicts given take {:.2f} of "
+                           "the time",
+                           sql.units, sql.playback_seconds / sql.seconds));
+  }
   if (!arguments.only_sync) {
     const AtTip tip = TRY(follow_tip(bench));
     if (tip.blocks > 0)

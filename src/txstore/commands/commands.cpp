@@ -158,7 +158,15 @@ cli::Command bench_txstore() {
         &A::blocks,
         "Number of simulated blocks",
         {.show_default = true, .range = {1, 100'000}}},
-       {"--only-sync", &A::only_sync, "Measure only the first sync and its ratio to raw writes"}},
+       {"--only-sync", &A::only_sync, "Measure only the first sync and its ratio to raw writes"},
+       {"--sql",
+        &A::sql_store,
+        "An empty SQL database to measure as well, together with --sql-playback",
+        {.value = "LOCATION"}},
+       {"--sql-playback",
+        &A::sql_playback,
+        "A second empty one, to which the same statements are sent without the store's logic",
+        {.value = "LOCATION"}}},
       run_bench_txstore);
 }
 
