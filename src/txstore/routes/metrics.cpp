@@ -86,8 +86,9 @@ void TxMonitor::collect(api::Metrics& metrics) {
        shown_.marked_final, now.marked_final);
   rise("coffer_txstore_parent_missing_total", "Inputs of blocks whose parent was not stored",
        shown_.parent_missing, now.parent_missing);
-  rise("coffer_txstore_overrides_total", "Frozen or locked transactions that a block overrode",
-       shown_.overrides, now.overrides);
+  rise("coffer_txstore_overrides_total",
+       "Rivals, frozen outputs and locked transactions that a block overrode", shown_.overrides,
+       now.overrides);
   rise("coffer_txstore_conflicted_total", "Transactions that became conflicting", shown_.conflicted,
        now.conflicted);
   rise("coffer_txstore_seen_total", "Transactions taken from the mempool", shown_.seen, now.seen);
