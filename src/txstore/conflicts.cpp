@@ -41,9 +41,7 @@ Result<ItemResult> unmark_conflicting(Workspace& work, Record& record, std::uint
   if (record.head.state != State::kConflicting) return ItemResult{Outcome::kUnchanged};
   Record* list[] = {&record};
   TRY(work.load_parents(list));
-  const auto missing =
-      work.tip().first_block ? MissingParents::kSkip : MissingParents::kRefuse;
-  const SpendResult taken = take_inputs(work, record, {}, height, missing);
+  const SpendResult taken = take_inputs(work, record, {}, height);
   if (taken.outcome != Outcome::kDone && taken.outcome != Outcome::kUnchanged) {
     for (const ItemResult& item : taken.inputs)
       if (item.outcome == taken.outcome) return item;

@@ -251,14 +251,25 @@ Result<> Consumer::Impl::roll_back(const bus::Position& to) {
               target, tip.final_height);
         while (work.tip().position.block_count() > to.block_count()) {
           const std::uint64_t height = work.tip().position.ordinal.value;
+          const auto& first = work.tip().first_block;
+          if (first && height <= first->ordinal.value && !TRY(work.block(height))) {
+            // The store has nothing of this block and of those before it.
+            work.set_first_block(to);
+            work.set_tip(to);
+            break;
+          }
           bus::Position before = to;
           if (height > to.block_count()) {
             const auto previous = TRY(work.block(height - 1));
-            if (!previous)
+            if (previous) {
+              before = previous->position;
+            } else if (first && height - 1 <= first->ordinal.value) {
+              work.set_first_block(to);
+            } else {
               return fail(Code::kBeyondWindow,
                           "the undo data of block {} are not kept; run 'coffer tx rebuild'",
                           height - 1);
-            before = previous->position;
+            }
           }
           const UndoneBlock undone = TRY(undo_block(work, before));
           all.ids.insert(all.ids.end(), undone.ids.begin(), undone.ids.end());

@@ -39,6 +39,8 @@ class TxStoreModule final : public node::OpenModule {
       TRY(sql::prepare_schema(*database_, migrations(network_), sql::Schema::kMigrate));
       store_ = TRY(Store::open(*database_, network_, options, context.genesis));
     }
+    if (settings.start == "tip" && store_->tip().position.at_origin && !chain_.position().at_origin)
+      TRY(store_->begin_after(chain_.position()));
     consumer_ = TRY(Consumer::open(*store_));
     log_state("transaction store opened", context.one_shot);
     return {};

@@ -13,8 +13,8 @@ std::uint64_t spending_height(const Workspace& work, const Record& spender);
 // Whether this input can be taken; kUnchanged if the spender holds it already. Loaded: the parent.
 ItemResult check_input(Workspace& work, const Record& spender, std::uint32_t input,
                        const std::optional<Hash256>& output_hash);
-// Takes all inputs or none. Loaded: the parents. kSkip: a parent that is not stored is older than the
-// store (X5), and the other inputs are taken all the same.
+// Takes all inputs or none. Loaded: the parents. kSkip: a parent that is not stored is older than
+// the store (X5), and the other inputs are taken all the same.
 enum class MissingParents : std::uint8_t { kRefuse, kSkip };
 SpendResult take_inputs(Workspace& work, Record& spender,
                         std::span<const std::optional<Hash256>> output_hashes, std::uint64_t height,

@@ -24,6 +24,12 @@ const std::vector<config::Key>& keys() {
        .slot = SLOT(backend),
        .help = "Kind of database of the transaction store; each kind has data of its own.",
        .choices = {"rocksdb", "sqlite", "postgres"}},
+      {.name = "txstore.start",
+       .slot = SLOT(start),
+       .help =
+           "Where a new store begins: with the chain, or after the newest block that Coffer has "
+           "(for a pruned node; older transactions are unknown to it then).",
+       .choices = {"origin", "tip"}},
       {.name = "txstore.database",
        .slot = SLOT(database),
        .help = "Location of the SQL database; default: txstore.db in the data directory (sqlite).",

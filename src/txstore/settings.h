@@ -12,6 +12,7 @@ namespace coffer::txstore {
 struct Settings {
   bool enabled = false;
   std::string backend = "rocksdb";
+  std::string start = "origin";
   std::string database;  // of the SQL backends; empty: txstore.db in the data directory
   std::uint64_t max_connections = 4;
   std::uint64_t block_height_retention = 288;

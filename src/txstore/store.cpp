@@ -357,6 +357,15 @@ Result<std::vector<ItemResult>> Store::preserve(std::span<const Hash256> ids, st
       true);
 }
 
+Result<> Store::begin_after(const bus::Position& block) {
+  return impl_->run_unit(Hold::kTip, [&](Workspace& work) -> Result<> {
+    if (!work.tip().position.at_origin) return fail(Code::kConflict, "the store has begun already");
+    work.set_first_block(block);
+    work.set_tip(block);
+    return {};
+  });
+}
+
 Result<> Store::advance(const bus::Position& to) {
   return impl_->run_unit(Hold::kTip, [&](Workspace& work) -> Result<> {
     const bus::Position& tip = work.tip().position;

@@ -266,7 +266,6 @@ class Verifier {
   Store::Verified verified_;
   Counts counts_;
   std::set<DueEntry> due_, unmined_;
-  
 };
 
 }  // namespace

@@ -102,6 +102,9 @@ class Store {
   Result<std::vector<ItemResult>> preserve(std::span<const Hash256> ids, std::uint64_t until);
 
   // ---- the chain, for who feeds it by hand; txstore::Consumer does it from blocks ----
+  // A new store that does not begin with the chain: what is older than this block is not known to
+  // it (X5). Errors: kConflict if it has begun already.
+  Result<> begin_after(const bus::Position& block);
   // The tip is this block now. Errors: kInvalidInput if it does not follow the tip.
   Result<> advance(const bus::Position& to);
   // One step of cleanup at the tip: up to options().cleanup_budget of work.

@@ -192,7 +192,7 @@ struct Counts {
 struct Tip {
   bus::Position position;
   std::int64_t final_height = -1;
-  // The first block that it took, unless it began at Origin (X5).
+  // The first block that it took, or the one after which it began, unless that was Origin (X5).
   std::optional<bus::Position> first_block;
 
   std::uint64_t height() const { return position.at_origin ? 0 : position.ordinal.value; }

@@ -113,26 +113,19 @@ class Playback {
 
   Result<> play(const Step& step) {
     switch (step.kind) {
-      case Step::Kind::kLoad:
-        return unit_.load(records(step.ids));
-      case Step::Kind::kInputs:
-        return unit_.load_inputs(records(step.ids));
+      case Step::Kind::kLoad: return unit_.load(records(step.ids));
+      case Step::Kind::kInputs: return unit_.load_inputs(records(step.ids));
       case Step::Kind::kPages: {
         std::vector<PageRef> pages;
         for (std::size_t i = 0; i < step.ids.size(); ++i)
           pages.push_back({&loaded_[step.ids[i]], step.pages[i]});
         return unit_.load_pages(pages);
       }
-      case Step::Kind::kBody:
-        return drop(unit_.body(step.ids.front()));
-      case Step::Kind::kDue:
-        return drop(unit_.due(step.number, step.after, step.limit));
-      case Step::Kind::kBlock:
-        return drop(unit_.block(step.number));
-      case Step::Kind::kMark:
-        return drop(unit_.mark(step.ids.front()));
-      case Step::Kind::kSave:
-        return unit_.save(step.changes);
+      case Step::Kind::kBody: return drop(unit_.body(step.ids.front()));
+      case Step::Kind::kDue: return drop(unit_.due(step.number, step.after, step.limit));
+      case Step::Kind::kBlock: return drop(unit_.block(step.number));
+      case Step::Kind::kMark: return drop(unit_.mark(step.ids.front()));
+      case Step::Kind::kSave: return unit_.save(step.changes);
     }
     return {};
   }

@@ -47,9 +47,9 @@ Result<> run_tx_rebuild(const Context& context, bool yes);
 
 // bench.cpp
 struct BenchTxArguments {
-  std::string file;            // a chain of blocks; empty: a simulated one
-  std::uint64_t blocks = 600;  // of the simulated one
-  bool only_sync = false;      // the first sync alone
+  std::string file;                     // a chain of blocks; empty: a simulated one
+  std::uint64_t blocks = 600;           // of the simulated one
+  bool only_sync = false;               // the first sync alone
   std::string sql_store, sql_playback;  // two empty databases; empty: SQL is not measured
 };
 Result<> run_bench_txstore(const Context& context, const BenchTxArguments& arguments);
