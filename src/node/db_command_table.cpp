@@ -34,6 +34,7 @@ cli::Command db_command(const char* name, const char* summary, const char* examp
   for (const Module* module : modules()) {
     if (!module->sql) continue;
     command.settings.push_back(std::string(module->name) + ".enabled");
+    command.settings.push_back(std::string(module->name) + ".backend");  // if it has a choice
     command.settings.emplace_back(module->sql->setting);
   }
   return command;

@@ -99,8 +99,8 @@ TEST_P(Samples, ShowWhatIsPrinted) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Pages, Samples,
-                         testing::Values("README.md", "docs/utxo.md", "docs/wallet.md",
-                                         "docs/operations.md"),
+                         testing::Values("README.md", "docs/utxo.md", "docs/txstore.md",
+                                         "docs/wallet.md", "docs/operations.md"),
                          [](const testing::TestParamInfo<const char*>& page) {
                            return std::filesystem::path(page.param).stem().string();
                          });

@@ -139,10 +139,10 @@ std::string render_explanation(const Store& store, const Explanation& found) {
     out += row_line("child", chain::display(family, *found.child));
     out += row_line("child is", state);
   }
-  if (found.verdict.until)
-    out += row_line("can go", "from height " + with_thousands(*found.verdict.until) +
-                                  " on, if nothing changes");
-  else if (!found.verdict.is_deletable())
+  if (const auto earliest = earliest_height(found, tip, store.options()))
+    out +=
+        row_line("can go", "from height " + with_thousands(*earliest) + " on, if nothing changes");
+  else
     out += row_line("can go", "not by the passing of blocks alone");
   if (found.tx.due_at)
     out += row_line("next look", "at height " + with_thousands(*found.tx.due_at));

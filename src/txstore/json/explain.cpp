@@ -81,6 +81,17 @@ std::string keep_text(chain::Family family, const Explanation& found, const Tip&
   return {};
 }
 
+std::optional<std::uint64_t> earliest_height(const Explanation& found, const Tip& tip,
+                                             const Options& options) {
+  if (found.verdict.is_deletable()) return tip.height();
+  const StoredTx& tx = found.tx;
+  const bool waits_for_end = found.verdict.reason == Reason::kPreserved && tx.preserve_until &&
+                             !tx.locked && tx.state == State::kMined && tx.unspent() == 0;
+  // The end of preservation stamps it anew.
+  if (waits_for_end) return std::max(*tx.preserve_until, tip.height()) + options.delay();
+  return found.verdict.until;
+}
+
 std::string absence_text(chain::Family family, const Hash256& id, Absence absence, const Tip& tip) {
   const std::string name = chain::display(family, id);
   switch (absence) {

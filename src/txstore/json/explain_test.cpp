@@ -77,6 +77,22 @@ TEST(TxExplain, WithoutStampTheConditionThatIsMissingIsTold) {
   EXPECT_EQ(keep_reason(found), Reason::kLocked);
 }
 
+TEST(TxExplain, EarliestHeightCountsTheEndOfPreservation) {
+  Options options;
+  const Tip tip = tip_at(1'300, 1'012);
+  Explanation found = kept(Reason::kPreserved);
+  found.tx.preserve_until = 5'000;
+  EXPECT_EQ(earliest_height(found, tip, options), 5'288u);
+  found.tx.preserve_until = 1'200;  // reached: the next pass ends it
+  EXPECT_EQ(earliest_height(found, tip, options), 1'588u);
+  found.tx.spent = 1;
+  EXPECT_EQ(earliest_height(found, tip, options), std::nullopt);
+  found = kept(Reason::kChildNotFinal);
+  found.verdict.until = 1'488;
+  EXPECT_EQ(earliest_height(found, tip, options), 1'488u);
+  EXPECT_EQ(earliest_height(kept(Reason::kDeletable), tip, options), 1'300u);
+}
+
 TEST(TxExplain, AbsenceHasThreeAnswers) {
   Tip tip = tip_at(900, 600);
   const auto text = [&](Absence absence) {

@@ -251,7 +251,7 @@ std::string retention_json(const Store& store, const Explanation& found) {
       out, "child_state",
       found.child_state ? std::optional(std::string(to_string(*found.child_state))) : std::nullopt);
   put_number(out, "child_height", found.child_height);
-  put_number(out, "earliest_height", deletable ? tip.position.tip_height() : found.verdict.until);
+  put_number(out, "earliest_height", earliest_height(found, tip, store.options()));
   put_number(out, "delete_at_height", found.tx.delete_at_height);
   put_number(out, "preserve_until", found.tx.preserve_until);
   put_number(out, "due_at", found.tx.due_at);
