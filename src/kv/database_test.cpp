@@ -26,9 +26,9 @@ DatabaseOptions three_columns_at(const std::filesystem::path& path) {
 class DatabaseTest : public testing::Test {
  protected:
   void SetUp() override { open(); }
-  void open(DatabaseOptions options) {
+  void open(const DatabaseOptions& options) {
     db_.reset();
-    auto opened = Database::open(std::move(options));
+    auto opened = Database::open(options);
     ASSERT_TRUE(opened) << opened.error().message;
     db_ = std::move(*opened);
   }

@@ -189,7 +189,7 @@ Result<> check_options(const DatabaseOptions& options) {
 
 }  // namespace
 
-Result<std::unique_ptr<Database>> Database::open(DatabaseOptions options) {
+Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& options) {
   TRY(check_options(options));
   if (!options.read_only && options.create_if_missing) TRY(make_directory(options.path));
   const bool exists = TRY(find_database(options));

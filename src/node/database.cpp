@@ -41,7 +41,7 @@ Result<> erase_module(const config::Config& config, const Module& module) {
   if (options.columns.size() == without)
     return fail(Code::kNotFound, "there is no {} state in {}, so there is nothing to rebuild",
                 module.name, config.data_dir);
-  auto db = TRY(kv::Database::open(std::move(options)));
+  auto db = TRY(kv::Database::open(options));
   return module.erase(*db);
 }
 
@@ -80,7 +80,7 @@ Result<std::optional<chainstate::Identity>> data_identity(const config::Config& 
   if (auto said = TRY(read_identity_file(config.data_dir))) return said;
   // A copy of a database alone, or one that no process has opened since its first block.
   kv::DatabaseOptions options = TRY(database_options(config, true));
-  const auto db = TRY(kv::Database::open(std::move(options)));
+  const auto db = TRY(kv::Database::open(options));
   return stored_identity(*db);
 }
 
@@ -117,7 +117,7 @@ Result<> rebuild_consumer(const config::Config& config, std::string_view name) {
                 rebuildable_consumers());
   kv::DatabaseOptions options = chain_database_options(config);
   options.create_if_missing = false;
-  auto db = TRY(kv::Database::open(std::move(options)));
+  auto db = TRY(kv::Database::open(options));
   const kv::Column meta = TRY(db->column(chainstate::kMetaColumn));
   const kv::Column column = TRY(db->column(name));
   kv::Batch batch;

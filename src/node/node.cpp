@@ -84,7 +84,7 @@ Result<> Node::open_stores() {
   for (const Module* module : modules())
     if (module->sql && !options_.read_only) TRY(check_sql_network(config_, *module));
   kv::DatabaseOptions options = TRY(database_options(config_, options_.read_only));
-  db_ = TRY(kv::Database::open(std::move(options)));
+  db_ = TRY(kv::Database::open(options));
   if (options_.read_only) TRY(take_stored_network());
   chainstate::Identity identity = chainstate::Identity::of(network_);
   if (config_.network == "devnet" && !options_.read_only)

@@ -38,7 +38,7 @@ std::function<Result<std::optional<Hash256>>(std::uint64_t)> stored_blocks(
           if (!found || found->network != name) return std::nullopt;
           Opened opened;
           kv::DatabaseOptions options = TRY(database_options(config, true));
-          opened.db = TRY(kv::Database::open(std::move(options)));
+          opened.db = TRY(kv::Database::open(options));
           opened.stored = TRY(open_stored_chain(config, *opened.db));
           *kept = std::move(opened);
         }

@@ -28,7 +28,7 @@ class EraRun {
     kv::DatabaseOptions db;
     db.path = dir_.path() / "db";
     db.columns = columns(options);
-    db_ = kv::Database::open(std::move(db)).value();
+    db_ = kv::Database::open(db).value();
     store_ = Store::open(*db_, network_, options, {}).value();
   }
 

@@ -41,7 +41,7 @@ class UtxoFaults : public testing::Test {
     db.path = path;
     db.columns = columns(options_);
     db.create_if_missing = !fs::exists(path);
-    return kv::Database::open(std::move(db));
+    return kv::Database::open(db);
   }
   // Errors: whatever the first thing that fails says. An answer must be that of its block.
   Result<std::uint64_t> read_all(const fs::path& path) {

@@ -52,7 +52,7 @@ class Sequence {
     kv::DatabaseOptions options;
     options.path = dir_.path() / "db";
     options.columns = columns(options_);
-    db_ = kv::Database::open(std::move(options)).value();
+    db_ = kv::Database::open(options).value();
     store_ = Store::open(*db_, network_, options_, {}).value();
   }
 

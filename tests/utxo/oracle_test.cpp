@@ -72,7 +72,7 @@ class Replay {
     kv::DatabaseOptions db;
     db.path = dir_.path() / "db";
     db.columns = columns(options_);
-    db_ = kv::Database::open(std::move(db)).value();
+    db_ = kv::Database::open(db).value();
     store_ = Store::open(*db_, chain_.network, options_, chain_.genesis).value();
   }
 

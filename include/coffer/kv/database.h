@@ -217,7 +217,7 @@ class Database {
   // Errors: kUnavailable (in use by another process, no permission, full disk), kCorrupt (damaged,
   // or written by something newer), kNotFound (nothing there and not to be created), kUsage (a file
   // is in the way).
-  static Result<std::unique_ptr<Database>> open(DatabaseOptions options);
+  static Result<std::unique_ptr<Database>> open(const DatabaseOptions& options);
   // Flushes what Durability::kNone left in memory. All iterators, snapshots and pinned values must
   // be gone.
   ~Database();

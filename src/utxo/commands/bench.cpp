@@ -42,7 +42,7 @@ Result<std::unique_ptr<kv::Database>> open_database(const std::filesystem::path&
   db.path = path;
   db.columns = chainstate::ChainState::columns();
   for (const kv::ColumnOptions& column : utxo::columns(options)) db.columns.push_back(column);
-  return kv::Database::open(std::move(db));
+  return kv::Database::open(db);
 }
 
 struct Synced {

@@ -89,7 +89,7 @@ Result<> bench_utxo_reads(const std::filesystem::path& scratch, node::BenchRepor
   kv::DatabaseOptions database;
   database.path = scratch / "reads";
   database.columns = utxo::columns(options);
-  auto db = TRY(kv::Database::open(std::move(database)));
+  auto db = TRY(kv::Database::open(database));
   auto store = TRY(utxo::Store::open(*db, network, options, {}));
   const Payments payments;
   auto first = std::make_shared<chain::Block>();

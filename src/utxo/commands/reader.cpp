@@ -19,7 +19,7 @@ Result<UtxoReader> UtxoReader::open(const config::Config& config) {
         config.data_dir);
   UtxoReader reader;
   kv::DatabaseOptions options = TRY(node::database_options(config, true));
-  reader.db = TRY(kv::Database::open(std::move(options)));
+  reader.db = TRY(kv::Database::open(options));
   node::StoredChain stored = TRY(node::open_stored_chain(config, *reader.db));
   reader.network = std::move(stored.network);
   reader.chain = std::move(stored.chain);

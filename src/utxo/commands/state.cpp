@@ -142,7 +142,7 @@ Result<> run_utxo_rollback(const Context& context, std::uint64_t block) {
   const config::Config config = TRY(settings_of_the_data(context.config));
   kv::DatabaseOptions database = TRY(node::database_options(config, false));
   database.create_if_missing = false;
-  auto db = TRY(kv::Database::open(std::move(database)));
+  auto db = TRY(kv::Database::open(database));
   const node::StoredChain stored = TRY(node::open_stored_chain(config, *db));
   const utxo::Options options = TRY(utxo::options_of(config.of<utxo::Settings>()));
   auto store = TRY(utxo::Store::open(*db, stored.network, options, {}));
@@ -196,7 +196,7 @@ Result<> run_utxo_snapshot(const Context& context, const std::string& directory)
     // A checkpoint has all columns, and makes none.
     kv::DatabaseOptions database = node::chain_database_options(context.config);
     database.create_if_missing = false;
-    auto db = TRY(kv::Database::open(std::move(database)));
+    auto db = TRY(kv::Database::open(database));
     TRY(node::make_snapshot(*db, to));
   }
   return report(context, "snapshot in", to);

@@ -25,7 +25,7 @@ class Chain {
     kv::DatabaseOptions db;
     db.path = dir_.path() / "db";
     db.columns = columns(options_);
-    db_ = kv::Database::open(std::move(db)).value();
+    db_ = kv::Database::open(db).value();
     store_ = Store::open(*db_, network_, options_, genesis).value();
   }
 
