@@ -35,14 +35,11 @@ Result<Bytes> parse_owner(const chain::Network& network, std::string_view text) 
 
 Result<chain::Outpoint> parse_outpoint(const chain::Network& network, std::string_view tx,
                                        std::string_view index) {
-  if (tx.size() != 2 * Hash256::kSize || !is_hex(tx))
-    return fail(Code::kInvalidInput, "transaction: expected 64 hex digits");
-  const Bytes bytes = TRY(from_hex(tx));
-  const Hash256 hash = Hash256::from(bytes.data());
+  const Hash256 hash = TRY_IN("transaction", chain::parse_display(network.family, tx));
   const bool is_bitcoin = network.family == chain::Family::kBitcoin;
   const std::uint64_t largest = is_bitcoin ? 0xffffffffu : kMaxCardanoIndex;
   const std::uint64_t number = TRY_IN("output index", parse_whole(index, 0, largest));
-  return chain::Outpoint{is_bitcoin ? reversed(hash) : hash, static_cast<std::uint32_t>(number)};
+  return chain::Outpoint{hash, static_cast<std::uint32_t>(number)};
 }
 
 Result<chain::Outpoint> parse_outpoint(const chain::Network& network, std::string_view text) {

@@ -27,4 +27,12 @@ std::string display(Family family, const Outpoint& outpoint) {
   return fmt::format("{}#{}", display(family, outpoint.tx), outpoint.index);
 }
 
+Result<Hash256> parse_display(Family family, std::string_view text) {
+  if (text.size() != 2 * Hash256::kSize || !is_hex(text))
+    return fail(Code::kInvalidInput, "expected {} hex digits", 2 * Hash256::kSize);
+  const Bytes bytes = TRY(from_hex(text));
+  const Hash256 hash = Hash256::from(bytes.data());
+  return family == Family::kBitcoin ? reversed(hash) : hash;
+}
+
 }  // namespace coffer::chain

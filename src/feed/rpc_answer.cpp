@@ -52,10 +52,10 @@ Result<RpcAnswer> RpcAnswer::read(std::string body, int status, std::string_view
 
 Result<Hash256> RpcAnswer::hash_of(json::Text value) const {
   const auto text = value.plain_string();
-  if (!text || text->size() != 2 * Hash256::kSize) return garbled(method_);
-  const auto bytes = from_hex(*text);
-  if (!bytes) return garbled(method_);
-  return reversed(Hash256::from(bytes->data()));
+  if (!text) return garbled(method_);
+  const auto hash = chain::parse_display(chain::Family::kBitcoin, *text);
+  if (!hash) return garbled(method_);
+  return *hash;
 }
 
 Result<Bytes> RpcAnswer::bytes_of(json::Text value) const {

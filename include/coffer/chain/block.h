@@ -163,5 +163,7 @@ struct Block {
 std::string display(Family family, const Hash256& hash);
 // "HASH#INDEX".
 std::string display(Family family, const Outpoint& outpoint);
+// Reads a hash as display() prints it, in digits of either case. Errors: kInvalidInput.
+Result<Hash256> parse_display(Family family, std::string_view text);
 
 }  // namespace coffer::chain

@@ -63,12 +63,6 @@ class Fields {
 constexpr std::uint64_t kMaxHeight = 0x7fffffff;
 constexpr std::uint64_t kMaxTime = 1ull << 40;  // seconds
 
-Result<Hash256> parse_hash(std::string_view text) {
-  const Bytes bytes = TRY(from_hex(text));
-  const Hash256 hash = TRY(Hash256::from_view(bytes));
-  return reversed(hash);  // as Bitcoin prints it
-}
-
 Result<HistoryLine> header(const chain::Network& network, Fields& fields) {
   const auto version = TRY(fields.number("coffer_history", 1'000'000));
   const std::string chain = TRY(fields.needed("chain"));
@@ -96,7 +90,7 @@ Result<HistoryLine> transaction(Fields& fields) {
   BlockRef block;
   block.height = *height;
   const std::string hash = TRY(fields.needed("block"));
-  block.hash = TRY_IN("'block'", parse_hash(hash));
+  block.hash = TRY_IN("'block'", chain::parse_display(chain::Family::kBitcoin, hash));
   block.time_s = static_cast<std::int64_t>(TRY(fields.number("block_time", kMaxTime)).value_or(0));
   block.index = static_cast<std::uint32_t>(TRY(fields.number("index", 10'000'000)).value_or(0));
   tx.options.block = block;
@@ -119,7 +113,8 @@ Result<HistoryLine> lease(Fields& fields) {
   const std::size_t mark = outpoint.find('#');
   if (mark == std::string::npos) return fail(Code::kInvalidInput, "'lease' must be TXID#INDEX");
   chain::Outpoint coin;
-  coin.tx = TRY_IN("'lease'", parse_hash(std::string_view(outpoint).substr(0, mark)));
+  coin.tx = TRY_IN("'lease'", chain::parse_display(chain::Family::kBitcoin,
+                                                   std::string_view(outpoint).substr(0, mark)));
   const std::string index = outpoint.substr(mark + 1);
   if (index.empty() || index.size() > 9 ||
       index.find_first_not_of("0123456789") != std::string::npos)

@@ -53,10 +53,7 @@ Result<> check_range(std::string_view name, const std::optional<std::uint64_t>& 
 }  // namespace
 
 Result<Hash256> parse_hash(std::string_view what, std::string_view text) {
-  const auto bytes = from_hex(text);
-  if (!bytes || bytes->size() != Hash256::kSize)
-    return fail(Code::kInvalidInput, "{}: expected 64 hex digits", what);
-  return reversed(Hash256::from(bytes->data()));
+  return TRY_IN(what, chain::parse_display(chain::Family::kBitcoin, text));
 }
 
 Result<wallet::CoinOrder> parse_order(std::string_view text) {
