@@ -47,6 +47,7 @@ void visit_modules(json::FieldsWriter& v, const std::vector<ModuleStatus>& modul
 }
 // parse_status() and add_status_schemas() know the rest.
 void visit_modules(json::FieldsReader&, const std::vector<ModuleStatus>&) {}
+void visit_modules(json::FieldNames&, const std::vector<ModuleStatus>&) {}
 void visit_modules(json::FieldsSchema&, const std::vector<ModuleStatus>&) {}
 
 template <typename Visitor, json::FieldsOf<Status> T>
@@ -81,11 +82,9 @@ Result<Status> parse_status(std::string_view text) {
   const auto value = json::parse(text);
   if (!value) return fail(Code::kCorrupt, "not a status of Coffer: {}", value.error().message);
   Status status = TRY_IN("not a status of Coffer", json::read_fields<Status>(*value));
-  json::FieldsSchema known;
-  known.out.begin_object();
-  visit_fields(known, status);
+  const std::vector<std::string> known = json::names_of_fields<Status>();
   for (const json::Member& member : value->members()) {
-    if (std::ranges::find(known.names, member.name) != known.names.end()) continue;
+    if (std::ranges::find(known, member.name) != known.end()) continue;
     if (!member.value.is_object() && !member.value.is_null()) continue;
     ModuleStatus& module = status.modules.emplace_back();
     module.name = member.name;

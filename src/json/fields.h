@@ -154,6 +154,16 @@ struct FieldsSchema {
   }
 };
 
+// The names of the fields, in their order.
+struct FieldNames {
+  std::vector<std::string> names;
+
+  template <typename T>
+  void operator()(std::string_view key, const T&) {
+    names.emplace_back(key);
+  }
+};
+
 // All are thread-safe.
 template <typename T>
 std::string write_fields(const T& object) {
@@ -169,6 +179,15 @@ Result<T> read_fields(const Value& value) {
   std::string fault;
   if (FieldsReader{value, fault}.read(value, object)) return object;
   return fail(make_error(Code::kCorrupt, fault.empty() ? "no object" : fault));
+}
+
+// Those of T itself, not of structs within it.
+template <typename T>
+std::vector<std::string> names_of_fields() {
+  FieldNames visitor;
+  const T object{};
+  visit_fields(visitor, object);
+  return std::move(visitor.names);
 }
 
 // Every field is required; `more` may add others.
