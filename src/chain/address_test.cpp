@@ -20,18 +20,18 @@ Network bitcoin(std::string_view name) {
 // Core's own list: [text, scriptPubKey or key, {"chain", "isPrivkey", …}].
 TEST(BitcoinAddress, AgreesWithCoresList) {
   COFFER_REQUIRE_DATA_OR_SKIP(file, "bitcoin/vectors/key_io_valid.json");
-  const std::pair<const char*, const char*> kChains[] = {{"main", "mainnet"},
-                                                         {"test", "testnet"},
-                                                         {"testnet4", "testnet4"},
-                                                         {"signet", "signet"},
-                                                         {"regtest", "regtest"}};
+  const std::pair<const char*, const char*> chains[] = {{"main", "mainnet"},
+                                                        {"test", "testnet"},
+                                                        {"testnet4", "testnet4"},
+                                                        {"signet", "signet"},
+                                                        {"regtest", "regtest"}};
   int checked = 0;
   const json::value rows = json::parse(as_text(read_file(file, 10u << 20).value()));
   for (const json::value& row : rows.as_array()) {
     const auto& facts = row.as_array()[2].as_object();
     if (facts.at("isPrivkey").as_bool()) continue;
     const std::string chain(facts.at("chain").as_string());
-    for (const auto& [theirs, ours] : kChains) {
+    for (const auto& [theirs, ours] : chains) {
       if (chain != theirs) continue;
       const std::string text(row.as_array()[0].as_string()), script(row.as_array()[1].as_string());
       auto parsed = parse_address(bitcoin(ours), text);

@@ -34,7 +34,8 @@ std::vector<const Command*> commands_below(const Program& program,
   return below;
 }
 
-Error no_command(const Program& program, std::vector<std::string> path, const std::string& word) {
+Error no_command(const Program& program, const std::vector<std::string>& path,
+                 const std::string& word) {
   std::vector<std::string> names;
   for (const Command* command : commands_below(program, path))
     names.push_back(command->path.back());

@@ -96,7 +96,8 @@ const Command* find_command(const Program& program, const std::vector<std::strin
 std::vector<const Command*> commands_below(const Program& program,
                                            const std::vector<std::string>& path);
 // "no command 'walet'; did you mean wallet?"
-Error no_command(const Program& program, std::vector<std::string> path, const std::string& word);
+Error no_command(const Program& program, const std::vector<std::string>& path,
+                 const std::string& word);
 
 // ---- Options that fill the members of a struct ----
 

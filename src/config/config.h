@@ -95,9 +95,9 @@ struct Config {
   // edits.
   template <typename Settings>
   const Settings& of() const {
-    static const Settings kDefaults;
+    static const Settings defaults;
     const auto found = engines_.find(typeid(Settings));
-    return found == engines_.end() ? kDefaults : std::any_cast<const Settings&>(found->second);
+    return found == engines_.end() ? defaults : std::any_cast<const Settings&>(found->second);
   }
   template <typename Settings>
   Settings& edit() {

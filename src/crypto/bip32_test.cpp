@@ -125,19 +125,17 @@ TEST(Bip32, HardenedStepsAndTheDeepestKeyHaveNoChild) {
 }
 
 TEST(Bip32, RefusesPrivateKeysWithoutRepeatingThem) {
-  const std::string_view kPrivate[] = {
+  const std::string_view keys[] = {
       // vector 1's master key; the same with a typing error; WIFs of two kinds; one mistyped
-      "xprv9s21ZrQH143K3QTDL4LXw2F7HEK3wJUD2nW2nRk4stbPy6cq3jPPqjiChkVvvNKmPGJxWUtg6LnF5kejMRNNU3TG"
-      "tR"
-      "BeJgk33yuGBxrMPHi",
-      "xprv9s21ZrQH143K3QTDL4LXw2F7HEK3wJUD2nW2nRk4stbPy6cq3jPPqjiChkVvvNKmPGJxWUtg6LnF5kejMRNNU3TG"
-      "tR"
-      "BeJgk33yuGBxrMPHL",
+      ("xprv9s21ZrQH143K3QTDL4LXw2F7HEK3wJUD2nW2nRk4stbPy6cq3jPPqjiChkVvvNKmPGJxWUtg6LnF5kejMRNNU3T"
+       "GtRBeJgk33yuGBxrMPHi"),
+      ("xprv9s21ZrQH143K3QTDL4LXw2F7HEK3wJUD2nW2nRk4stbPy6cq3jPPqjiChkVvvNKmPGJxWUtg6LnF5kejMRNNU3T"
+       "GtRBeJgk33yuGBxrMPHL"),
       "L4rK1yDtCWekvXuE6oXD9jCYfFNV2cWRpVuPLBcCU2z8TrisoyY1",
       "5KYZdUEo39z3FPrtuX2QbbwGnNP5zTd7yyr2SC1j299sBCnWjss",
       "L4rK1yDtCWekvXuE6oXD9jCYfFNV2cWRpVuPLBcCU2z8TrisoyY2",
   };
-  for (const std::string_view text : kPrivate) {
+  for (const std::string_view text : keys) {
     EXPECT_TRUE(is_private_key(text));
     const auto result = ExtendedPublicKey::parse(text);
     ASSERT_FALSE(result);

@@ -62,13 +62,13 @@ TEST(Secp, AddsMultiplesOfTheGenerator) {
 
 // BIP86, account 0, first receiving address; BIP341, the first vector (no script tree).
 TEST(Secp, TweaksTaprootKeys) {
-  const std::pair<const char*, const char*> kVectors[] = {
+  const std::pair<const char*, const char*> vectors[] = {
       {"cc8a4bc64d897bddc5fbc2f670f7a8ba0b386779106cf1223c6fc5d7cd6fc115",
        "a60869f0dbcf1dc659c9cecbaf8050135ea9e8cdc487053f1dc6880949dc684c"},
       {"d6889cb081036e0faefa3a35157ad71086b123b2b144b649798b494c300a961d",
        "53a1f6e454df1aa2776a2814a721372d6258050de330b3c6d10ee8f4e0dda343"},
   };
-  for (const auto& [internal, output] : kVectors) {
+  for (const auto& [internal, output] : vectors) {
     const XOnlyKey key = parse_x_only_key(hex(internal)).value();
     EXPECT_EQ(taproot_output_key(key).value().hex(), output);
   }

@@ -127,7 +127,7 @@ Result<> BlkDirSource::read_new_blocks(Progress& progress) {
     if (const auto known = index_.find(block.hash))
       note_copy(*known, block.place);
     else
-      TRY(index_.add(std::move(block)));
+      TRY(index_.add(block));
   }
   return cancelled();
 }

@@ -40,6 +40,7 @@ TEST_F(BlkDir, ReadsObfuscatedFilesWithPreallocatedRoom) {
 TEST_F(BlkDir, FollowsGrowingFiles) {
   DevnetChain one({.seed = 1, .txs_per_block = 3, .reorg_every = 0});
   std::vector<Bytes> blocks;
+  blocks.reserve(40);
   for (int i = 0; i < 40; ++i) blocks.push_back(one.next().block);
   const Bytes all = blk(kRegtest, blocks);
   const std::size_t room = all.size() + 5000;
@@ -104,6 +105,7 @@ TEST_F(BlkDir, ErrorsNameTheCause) {
 TEST_F(BlkDir, PrunedDirectoryIsTakenByAReaderWithinIt) {
   DevnetChain devnet({.seed = 4, .reorg_every = 0});
   std::vector<Bytes> blocks;
+  blocks.reserve(60);
   for (int i = 0; i < 60; ++i) blocks.push_back(devnet.next().block);
   write(file(7), blk(kRegtest, {blocks.begin() + 20, blocks.end()}));
   BlkDirSource source(dir_.path(), kRegtest, system_clock(), {.follow = false});

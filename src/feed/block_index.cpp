@@ -46,7 +46,7 @@ Result<> BlockIndex::add(IndexedBlock block) {
   if (blocks_.size() >= kNoBlock - 1) return fail(Code::kTooLarge, "more than 2^32 - 2 blocks");
   const Id id = static_cast<Id>(blocks_.size());
   if (!by_hash_.emplace(block.hash, id).second) return {};
-  blocks_.push_back(std::move(block));
+  blocks_.push_back(block);
   add_to_chain(id);
   return {};
 }

@@ -39,6 +39,7 @@ class Index : public testing::TestWithParam<chain::Family> {
 TEST_P(Index, FindsTheBestChainInAnyOrder) {
   DevnetChain devnet({.family = GetParam(), .seed = 5, .reorg_every = 8});
   std::vector<IndexedBlock> blocks;
+  blocks.reserve(300);
   for (int i = 0; i < 300; ++i)
     blocks.push_back(read_header(network_, devnet.next().block).value());
   Rng rng(1);
@@ -65,6 +66,7 @@ TEST_P(Index, FindsTheBestChainInAnyOrder) {
 TEST_P(Index, NamesWhatIsMissingAndTakesAnAnchor) {
   DevnetChain devnet({.family = GetParam(), .seed = 5, .reorg_every = 0});
   std::vector<IndexedBlock> blocks;
+  blocks.reserve(20);
   for (int i = 0; i < 20; ++i) blocks.push_back(read_header(network_, devnet.next().block).value());
   BlockIndex index(network_);
   for (std::size_t i = 10; i < 20; ++i) ASSERT_TRUE(index.add(blocks[i]));
@@ -80,6 +82,7 @@ TEST_P(Index, NamesWhatIsMissingAndTakesAnAnchor) {
 TEST_P(Index, BlockOfTheReaderWithinTheSetIsAnAnchorToo) {
   DevnetChain devnet({.family = GetParam(), .seed = 5, .reorg_every = 0});
   std::vector<IndexedBlock> blocks;
+  blocks.reserve(20);
   for (int i = 0; i < 20; ++i) blocks.push_back(read_header(network_, devnet.next().block).value());
   BlockIndex index(network_);
   for (std::size_t i = 10; i < 20; ++i) ASSERT_TRUE(index.add(blocks[i]));
@@ -125,6 +128,7 @@ TEST_P(Index, ForkIsTheNewestSharedBlock) {
 TEST_P(Index, ForgottenBlocksAreUnknown) {
   DevnetChain devnet({.family = GetParam(), .seed = 6, .reorg_every = 8});
   std::vector<IndexedBlock> blocks;
+  blocks.reserve(200);
   for (int i = 0; i < 200; ++i)
     blocks.push_back(read_header(network_, devnet.next().block).value());
   Rng rng(2);

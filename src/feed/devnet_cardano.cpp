@@ -100,6 +100,7 @@ void write_inputs(CborWriter& writer, const std::vector<chain::Outpoint>& inputs
 
 std::vector<chain::Outpoint> outpoints(const std::vector<DevCoin>& coins) {
   std::vector<chain::Outpoint> out;
+  out.reserve(coins.size());
   for (const DevCoin& coin : coins) out.push_back(coin.outpoint);
   return out;
 }

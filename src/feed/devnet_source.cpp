@@ -6,7 +6,7 @@
 namespace coffer::feed {
 
 DevnetSource::DevnetSource(DevnetSourceOptions options, const Clock& clock)
-    : options_(std::move(options)), clock_(clock), live_(options_.chain) {
+    : options_(options), clock_(clock), live_(options_.chain) {
   set_tip(0);
 }
 
@@ -88,13 +88,13 @@ void DevnetSource::emit(Emission emission) {
   auto mempool = [&](const std::vector<MempoolEvent>& events) {
     for (const MempoolEvent& event : events) {
       if (event.seen)
-        ready_.push_back(MempoolAdded{event.seen->wire});
+        ready_.emplace_back(MempoolAdded{event.seen->wire});
       else
-        ready_.push_back(MempoolRemoved{event.dropped});
+        ready_.emplace_back(MempoolRemoved{event.dropped});
     }
   };
   mempool(emission.before);
-  ready_.push_back(NextBlock{std::move(emission.block)});
+  ready_.emplace_back(NextBlock{std::move(emission.block)});
   ready_height_ = emission.height;
   mempool(emission.after);
 }

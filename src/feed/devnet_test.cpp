@@ -231,6 +231,7 @@ TEST(BlockFile, RoundTripsEveryFormat) {
     const chain::Network network = network_of(family);
     DevnetChain devnet({.family = family, .seed = 4});
     std::vector<Bytes> blocks;
+    blocks.reserve(10);
     for (int i = 0; i < 10; ++i) blocks.push_back(devnet.next().block);
     for (const auto format :
          {BlockFileFormat::kBlk, BlockFileFormat::kHex, BlockFileFormat::kRaw}) {

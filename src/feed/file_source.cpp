@@ -47,7 +47,7 @@ Result<> FileSource::scan() {
       IndexedBlock block = TRY(read_header(network_, genesis->raw));
       block.place.file = kBuiltIn;
       genesis_ = std::move(genesis->raw);
-      TRY(index_.add(std::move(block)));
+      TRY(index_.add(block));
     }
   }
   scanned_ = true;

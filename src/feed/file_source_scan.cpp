@@ -43,7 +43,7 @@ class Scan {
     if (stop_) return fail(Code::kCancelled, "stopping");
     IndexedBlock block = TRY_IN(files_.where(file_, offset), read_header(network_, raw));
     block.place = {file_, static_cast<std::uint32_t>(size), offset};
-    return index_.add(std::move(block));
+    return index_.add(block);
   }
 
   Result<> scan_blk() {

@@ -186,12 +186,12 @@ Result<> RpcSource::poll_mempool() {
   }
   const std::unordered_set<Hash256, HashOfHash> now(ids.begin(), ids.end());
   std::erase_if(before_, [&](const Hash256& id) {
-    if (!now.contains(id)) ready_.push_back(MempoolRemoved{id});
+    if (!now.contains(id)) ready_.emplace_back(MempoolRemoved{id});
     return !now.contains(id);
   });
   for (auto it = known_.begin(); it != known_.end();) {
     const bool gone = !now.contains(*it);
-    if (gone) ready_.push_back(MempoolRemoved{*it});
+    if (gone) ready_.emplace_back(MempoolRemoved{*it});
     it = gone ? known_.erase(it) : std::next(it);
   }
   std::size_t seen = 0, wrong = 0;
@@ -210,7 +210,7 @@ Result<> RpcSource::poll_mempool() {
     }
     known_.insert(id);
     before_.erase(id);
-    ready_.push_back(MempoolAdded{std::move(*raw)});
+    ready_.emplace_back(MempoolAdded{std::move(*raw)});
     ++seen;
   }
   if (wrong == 0) next_mempool_steady_ms_ = clock_.steady_ms() + options_.mempool_poll_ms;

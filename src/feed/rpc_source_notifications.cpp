@@ -59,7 +59,7 @@ Result<> RpcSource::on_notification(const ZmqNotice& notice) {
     case ZmqNotice::Kind::kAdded: return on_tx_added(notice.hash);
     case ZmqNotice::Kind::kRemoved:
       if (known_.erase(notice.hash) + before_.erase(notice.hash) > 0)
-        ready_.push_back(MempoolRemoved{notice.hash});
+        ready_.emplace_back(MempoolRemoved{notice.hash});
       return {};
     case ZmqNotice::Kind::kLost:
       next_poll_steady_ms_ = 0;
@@ -80,7 +80,7 @@ Result<> RpcSource::on_tx_added(const Hash256& id) {
   }
   known_.insert(id);
   before_.erase(id);
-  ready_.push_back(MempoolAdded{std::move(*raw)});
+  ready_.emplace_back(MempoolAdded{std::move(*raw)});
   return {};
 }
 

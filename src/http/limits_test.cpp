@@ -136,6 +136,7 @@ TEST(Limits, SixtyFourClientsAtOnce) {
   auto server = serve(any_port());
   std::atomic<int> good = 0;
   std::vector<std::thread> clients;
+  clients.reserve(64);
   for (int c = 0; c < 64; ++c) {
     clients.emplace_back([&, c] {
       RawClient client(server->address());

@@ -80,7 +80,7 @@ TEST(Server, UnknownPathsMethodsAndHosts) {
   Options options = any_port();
   options.allowed_hosts = {"coffer.example"};
   auto server = serve(std::move(options));
-  auto status = [&](std::string bytes) {
+  auto status = [&](const std::string& bytes) {
     RawClient client(server->address());
     client.send(bytes);
     client.finish_sending();

@@ -9,10 +9,12 @@ namespace {
 
 // Takes part in checking a text, and keeps nothing of it.
 struct Nothing {
+  // NOLINTBEGIN(readability-identifier-naming): basic_parser looks for these names
   static constexpr std::size_t max_object_size = ~std::size_t{0};
   static constexpr std::size_t max_array_size = ~std::size_t{0};
   static constexpr std::size_t max_key_size = ~std::size_t{0};
   static constexpr std::size_t max_string_size = ~std::size_t{0};
+  // NOLINTEND(readability-identifier-naming)
   using Error = boost::json::error_code;
   bool on_document_begin(Error&) { return true; }
   bool on_document_end(Error&) { return true; }
@@ -142,9 +144,8 @@ std::optional<std::string> Text::string(std::size_t max_bytes) const {
 
 std::optional<std::int64_t> Text::integer() const {
   std::int64_t value = 0;
-  const char* end = text_.data() + text_.size();
-  const auto [stopped, error] = std::from_chars(text_.data(), end, value);
-  if (error != std::errc() || stopped != end) return std::nullopt;
+  const auto [stopped, error] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
+  if (error != std::errc() || stopped != text_.data() + text_.size()) return std::nullopt;
   return value;
 }
 

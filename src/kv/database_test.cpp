@@ -101,6 +101,7 @@ TEST_F(DatabaseTest, ManyKeysAtOnceComeInOrder) {
   }
   ASSERT_TRUE(db_->flush());
   std::vector<ByteView> keys;
+  keys.reserve(names.size());
   for (const std::string& name : names) keys.push_back(as_bytes(name));
   PinnedValues pinned;
   for (const std::size_t count : {std::size_t{500}, std::size_t{3}, std::size_t{0}}) {
@@ -261,6 +262,7 @@ TEST_F(DatabaseTest, UnloggedCommitsAreFlushedWhenClosing) {
 TEST_F(DatabaseTest, ManyThreadsCommitAndRead) {
   constexpr int kThreads = 4, kCommits = 200;
   std::vector<std::jthread> threads;
+  threads.reserve(kThreads);
   for (int thread = 0; thread < kThreads; ++thread)
     threads.emplace_back([this, thread] {
       Batch batch;
@@ -276,7 +278,7 @@ TEST_F(DatabaseTest, ManyThreadsCommitAndRead) {
       }
     });
   threads.clear();
-  EXPECT_EQ(db_->estimate_keys(column("points")), std::uint64_t{kThreads * kCommits});
+  EXPECT_EQ(db_->estimate_keys(column("points")), std::uint64_t{kThreads} * kCommits);
 }
 
 TEST_F(DatabaseTest, CheckpointIsADatabase) {

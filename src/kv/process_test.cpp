@@ -84,7 +84,7 @@ constexpr std::pair<std::string_view, void (*)(const Task&)> kTasks[] = {
 
 // RocksDB's threads do not live on in a forked process, so a task is run by a new one: this program
 // started again, which finds its task here before main().
-const bool no_task = [] {
+const bool kNoTask = [] {
   const char* name = ::getenv("COFFER_KV_TASK");
   if (name == nullptr) return true;
   const Task task{::getenv("COFFER_KV_PATH"), std::stoull(::getenv("COFFER_KV_START")),
@@ -100,7 +100,7 @@ const bool no_task = [] {
 class Child {
  public:
   Child(const char* task, const fs::path& path, std::uint64_t start = 0) {
-    CHECK(no_task);
+    CHECK(kNoTask);
     int ends[2];
     CHECK(::pipe(ends) == 0);
     CHECK(::fcntl(ends[1], F_SETPIPE_SZ, 4096) > 0);  // it cannot run far ahead of its reader

@@ -107,6 +107,7 @@ TEST(SortedFiles, SnapshotsSeeAllColumnsOrNone) {
   std::atomic<bool> stop{false};
   std::atomic<std::uint64_t> torn{0}, changed{0}, reads{0};
   std::vector<std::jthread> readers;
+  readers.reserve(3);
   for (int i = 0; i < 3; ++i)
     readers.emplace_back([&] {
       while (!stop) {

@@ -101,6 +101,7 @@ TEST(LiveSet, PrunesAllButTheRootsOfWhatIsSpent) {
   MemoryStores stores;
   LiveSet set(stores.refs(), 0);
   std::vector<std::uint64_t> all;
+  all.reserve(4096);
   for (std::uint64_t i = 0; i < 4096; ++i) all.push_back(set.append(Output(i).data()).value());
   for (const std::uint64_t leaf : all) ASSERT_TRUE(set.spend(leaf));
   const Hash256 root = root_of(set);

@@ -127,6 +127,7 @@ struct NaiveSet {
 
   Hash256 root() const {
     std::vector<Bytes> leaves;
+    leaves.reserve(data.size());
     for (const Hash256& hash : data) leaves.emplace_back(hash.begin(), hash.end());
     std::vector<Bytes> chunks((data.size() + 1023) / 1024, Bytes(128));
     for (std::size_t i = 0; i < live.size(); ++i)

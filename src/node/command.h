@@ -63,7 +63,7 @@ cli::Field<Arguments> query_flag(std::string name, http::Field parameter, std::s
                       .help = std::move(help),
                       .kind = cli::Kind::kFlag,
                       .excludes = std::move(excludes)},
-          [parameter](Arguments& to, const cli::Words& words) {
+          [parameter = std::move(parameter)](Arguments& to, const cli::Words& words) {
             if (words.back() == "true") to.query.push_back(parameter);
           }};
 }

@@ -145,6 +145,7 @@ Result<SqlDatabase> choose_database(const config::Config& config, const std::str
   if (databases.empty()) return fail(Code::kUnavailable, "{}", TRY(why_no_database(config)));
   if (databases.size() == 1) return std::move(databases.front());
   std::vector<std::string_view> names;
+  names.reserve(databases.size());
   for (const SqlDatabase& one : databases) names.push_back(one.module->name);
   return fail(Code::kUsage, "several databases are in use; choose one with --module: {}",
               fmt::join(names, ", "));
@@ -158,6 +159,7 @@ Result<> run_db_status(const Context& context) {
     return cli::finish_output();
   }
   std::vector<DatabaseReport> reports;
+  reports.reserve(databases.size());
   for (const SqlDatabase& one : databases) reports.push_back(report_on(one));
   if (context.json) {
     json::Writer out;

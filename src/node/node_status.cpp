@@ -16,11 +16,11 @@ api::TipStatus tip_status(const chain::Network& network, const chainstate::Heade
 
 std::vector<std::string> Node::not_ready(const api::Status& s) const {
   std::vector<std::string> reasons;
-  if (!s.tip) reasons.push_back("no block yet");
+  if (!s.tip) reasons.emplace_back("no block yet");
   if (!s.source_problem.empty())
     reasons.push_back("source: " + s.source_problem);
   else if (s.source_state == "connecting")
-    reasons.push_back("connecting to the source");
+    reasons.emplace_back("connecting to the source");
   if (s.tip && s.source_tip_number && *s.source_tip_number < s.tip->number)
     reasons.push_back(
         fmt::format("the source is at block {}, below block {} here: it went back and has no other "

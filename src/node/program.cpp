@@ -77,14 +77,14 @@ int run_main(int argc, char** argv) {
     if (module->commands != nullptr) lists.push_back(module->commands());
   lists.push_back(db_commands());
   lists.push_back(tool_commands());
-  for (const auto& list : lists)
-    for (const cli::Command& one : list)
-      // A group may be opened by several: `coffer bench`.
-      if (!one.is_group() || cli::find_command(program, one.path) == nullptr)
-        program.commands.push_back(one);
-  // Last in the help, whoever brings them.
-  std::ranges::stable_partition(program.commands,
-                                [](const cli::Command& c) { return c.path.front() != "bench"; });
+  // Benchmarks are last in the help, whoever brings them.
+  for (const bool is_bench : {false, true})
+    for (const auto& list : lists)
+      for (const cli::Command& one : list)
+        // A group may be opened by several: `coffer bench`.
+        if ((one.path.front() == "bench") == is_bench &&
+            (!one.is_group() || cli::find_command(program, one.path) == nullptr))
+          program.commands.push_back(one);
   return cli::run_program(std::move(program), argc, argv);
 }
 

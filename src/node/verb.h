@@ -47,7 +47,7 @@ ValueKind<std::uint64_t> duration(cli::Range range);
 
 // A string, written alike in both. `parse` names the value in its errors, which are kInvalidInput.
 template <typename T>
-ValueKind<T> parsed(std::function<Result<T>(std::string_view)> parse, std::string schema,
+ValueKind<T> parsed(const std::function<Result<T>(std::string_view)>& parse, std::string schema,
                     std::string placeholder = {}) {
   ValueKind<T> kind{std::move(schema), "a string", {}, {}, {}};
   kind.option.value = std::move(placeholder);
@@ -141,6 +141,7 @@ Result<> check_one_of(const OneOf& rule, const json::ObjectReader& body);
 template <typename Request>
 Result<Request> parse_body(const Verb<Request>& verb, std::string_view text) {
   std::vector<std::string_view> names;
+  names.reserve(verb.fields.size());
   for (const VerbField<Request>& field : verb.fields) names.push_back(field.name);
   const auto body = TRY(json::ObjectReader::parse(text, std::move(names)));
   TRY(check_one_of(verb.one_of, body));

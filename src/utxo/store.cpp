@@ -46,9 +46,9 @@ struct Store::Impl {
   Impl(kv::Database& db, const chain::Network& network, const Options& options,
        const Columns& columns, const Tip& tip)
       : writer(db, network, options, columns, tip),
-        state(std::unique_ptr<UtxoState::Impl>(
-            new UtxoState::Impl{db, network, columns, StoredOptions::of(options),
-                                [this](Stats& stats) { add_counters(writer.counters(), stats); }})),
+        state(std::make_unique<UtxoState::Impl>(
+            db, network, columns, StoredOptions::of(options),
+            [this](Stats& stats) { add_counters(writer.counters(), stats); })),
         position(tip.position) {}
 
   Writer writer;
@@ -174,7 +174,7 @@ Result<std::unique_ptr<UtxoState>> open_state(kv::Database& db, const chain::Net
   if (!stored_options) return none();
   const Columns columns = TRY(open_columns(db, stored_options->store == StoreType::kMmr));
   return std::make_unique<UtxoState>(
-      std::unique_ptr<UtxoState::Impl>(new UtxoState::Impl{db, network, columns, *stored_options}));
+      std::make_unique<UtxoState::Impl>(db, network, columns, *stored_options));
 }
 
 Result<> erase(kv::Database& db) {

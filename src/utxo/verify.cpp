@@ -91,6 +91,7 @@ class Verifier {
   Result<> check_present(std::string_view column_name, kv::Column column,
                          const std::vector<IndexKey>& keys) {
     std::vector<ByteView> views;
+    views.reserve(keys.size());
     for (const IndexKey& key : keys) views.push_back(key.view());
     kv::PinnedValues values;
     TRY(db_.multi_get(column, views, values, &snapshot_));

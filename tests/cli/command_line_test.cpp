@@ -97,8 +97,8 @@ TEST_F(CommandLine, HelpCommandIsTheHelpOption) {
 TEST_F(CommandLine, HelpListsSettingsOnlyWithHelpAll) {
   for (const Line& line : {Line{}, Line{"serve"}, Line{"wallet"}, Line{"wallet", "lease"}}) {
     Line own = line, all = line;
-    own.push_back("--help");
-    all.push_back("--help-all");
+    own.emplace_back("--help");
+    all.emplace_back("--help-all");
     const std::string help = run(own).out, full = run(all).out;
     EXPECT_EQ(help.find("--log-level"), std::string::npos) << help;
     EXPECT_NE(help.find("--help-all' lists them"), std::string::npos) << help;
@@ -156,7 +156,7 @@ TEST_F(CommandLine, SettingsShowValuesAndWhereTheyComeFrom) {
         std::string("\nchain = \"bitcoin\"  (default)\n"), std::string("COFFER_UTXO_PRUNE_DEPTH")})
     EXPECT_NE(text.out.find(part), std::string::npos) << part << text.out;
   Line as_json = line;
-  as_json.push_back("--json");
+  as_json.emplace_back("--json");
   const std::string document = run(as_json, variables).out;
   EXPECT_EQ(setting(document, "http.workers").at("value"), bj::value(9));
   EXPECT_EQ(setting(document, "http.workers").at("default"), bj::value(4));

@@ -40,7 +40,7 @@ class DbCommands : public testing::Test {
     return end.out;
   }
   bj::value as_json(std::vector<std::string> arguments, const char* name = "data") const {
-    arguments.push_back("--json");
+    arguments.emplace_back("--json");
     return bj::parse(text(std::move(arguments), name));
   }
   bj::value status(const char* name = "data") const {

@@ -48,13 +48,13 @@ std::vector<Sample> parse_samples(const std::vector<std::string>& page) {
 }
 
 std::string normalised(std::string line) {
-  static const std::vector<std::pair<std::regex, const char*>> kVarying = {
+  static const std::vector<std::pair<std::regex, const char*>> varying = {
       {std::regex(R"(20[2-9]\d-\d\d-\d\d \d\d:\d\d:\d\d UTC)"), "TIME"},
       {std::regex(R"(\d[\d.,]* ?(s|ms|m|h|d)( \d+[hms])? ago)"), "AGE ago"},
       {std::regex(R"(\d[\d.,]* (B|kB|MB|GB)\b)"), "SIZE"},
       {std::regex(R"( +$)"), ""},
   };
-  for (const auto& [pattern, word] : kVarying) line = std::regex_replace(line, pattern, word);
+  for (const auto& [pattern, word] : varying) line = std::regex_replace(line, pattern, word);
   return line;
 }
 
@@ -107,10 +107,10 @@ INSTANTIATE_TEST_SUITE_P(Pages, Samples,
 
 TEST(SampleText, NamesThisVersion) {
   const std::string version = test::run({"version"}).out;  // "coffer 0.2.0\n"
-  static const std::regex kNamed(R"(coffer +[0-9]+\.[0-9]+\.[0-9]+)");
+  static const std::regex version_name(R"(coffer +[0-9]+\.[0-9]+\.[0-9]+)");
   std::size_t named = 0;
   for (const std::string& line : page_lines("README.md"))
-    if (std::smatch match; std::regex_search(line, match, kNamed)) {
+    if (std::smatch match; std::regex_search(line, match, version_name)) {
       ++named;
       EXPECT_EQ(std::regex_replace(match.str(), std::regex(" +"), " ") + "\n", version) << line;
     }

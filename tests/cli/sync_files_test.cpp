@@ -92,6 +92,7 @@ class SyncFiles : public testing::Test {
 TEST_F(SyncFiles, BitcoinContinuesWithLaterFile) {
   feed::DevnetChain devnet({.seed = 11, .txs_per_block = 3, .reorg_every = 0});
   std::vector<Bytes> blocks;
+  blocks.reserve(400);
   for (int i = 0; i < 400; ++i) blocks.push_back(devnet.next().block);
   use("bitcoin", "regtest", std::move(blocks));
   expect_that_parts_make_the_whole();

@@ -40,7 +40,7 @@ class UtxoCommands : public testing::Test {
     return end.out;
   }
   bj::value as_json(std::vector<std::string> arguments, const char* name = "data") const {
-    arguments.push_back("--json");
+    arguments.emplace_back("--json");
     return bj::parse(text(std::move(arguments), name));
   }
   std::string digest(const char* name = "data") const { return text({"digest"}, name); }

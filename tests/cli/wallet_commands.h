@@ -37,7 +37,7 @@ class WalletCommands : public testing::Test {
     return end.out;
   }
   boost::json::value as_json(std::vector<std::string> arguments) const {
-    arguments.push_back("--json");
+    arguments.emplace_back("--json");
     return boost::json::parse(text(std::move(arguments)));
   }
   static std::string str(const boost::json::value& object, const char* key) {

@@ -12,7 +12,7 @@ namespace {
 TEST_F(WalletCommands, StatusOfAStoppedDirectoryShowsTheWallets) {
   const auto status = [&](bool as_json, const std::vector<std::string>& variables = {}) {
     std::vector<std::string> arguments = {"status", "--data", data()};
-    if (as_json) arguments.push_back("--json");
+    if (as_json) arguments.emplace_back("--json");
     const Finished end = run(arguments, variables);
     EXPECT_EQ(end.exit_code, 0) << end.err;
     return end.out;

@@ -32,7 +32,7 @@ class WalletRescan : public testing::Test {
     return end.out;
   }
   bj::value as_json(std::vector<std::string> arguments) const {
-    arguments.push_back("--json");
+    arguments.emplace_back("--json");
     return bj::parse(text(std::move(arguments)));
   }
   // Every script of the UTXO state, and what is on all of them together.

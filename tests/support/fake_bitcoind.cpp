@@ -66,16 +66,16 @@ namespace rpc_fault {
 RpcFault late(int time_ms) {
   return [=](RpcReply& reply) { reply.late_ms = time_ms; };
 }
-RpcFault status(int http_status, std::string body) {
+RpcFault status(int http_status, const std::string& body) {
   return [=](RpcReply& reply) { reply = {.status = http_status, .body = body}; };
 }
-RpcFault error(int code, std::string message) {
+RpcFault error(int code, const std::string& message) {
   return [=](RpcReply& reply) { reply = rpc_error(code, message); };
 }
-RpcFault body(std::string text) {
+RpcFault body(const std::string& text) {
   return [=](RpcReply& reply) { reply = {.body = text}; };
 }
-RpcFault result(std::string json) {
+RpcFault result(const std::string& json) {
   return body("{\"result\":" + json + ",\"error\":null,\"id\":1}\n");
 }
 RpcFault of_block(ByteView raw) {

@@ -56,13 +56,13 @@ RpcReply rpc_error(int code, const std::string& message);
 
 namespace rpc_fault {
 RpcFault late(int time_ms);
-RpcFault status(int http_status, std::string body = {});
+RpcFault status(int http_status, const std::string& body = {});
 // As Core reports it: HTTP 500 and a JSON-RPC error.
-RpcFault error(int code, std::string message);
+RpcFault error(int code, const std::string& message);
 // HTTP 200 with this body, whatever it is.
-RpcFault body(std::string text);
+RpcFault body(const std::string& text);
 // A well-formed answer with this result, as JSON; of_block(): with the hex of another block.
-RpcFault result(std::string json);
+RpcFault result(const std::string& json);
 RpcFault of_block(ByteView raw);
 // The last byte of the result's hex, or of a REST answer, is another: the header stays intact.
 RpcFault corrupt();

@@ -10,7 +10,7 @@ using feed::n2c::kFromResponder;
 N2cFault late(int time_ms) {
   return [=](N2cReply& reply) { reply.late_ms = time_ms; };
 }
-N2cFault message(Bytes bytes) {
+N2cFault message(const Bytes& bytes) {
   return [=](N2cReply& reply) { reply.message = bytes; };
 }
 N2cFault corrupt_block() {
@@ -37,10 +37,10 @@ N2cFault wrong_era() {
   // [era, block]; 1 is Byron's.
   return [](N2cReply& reply) { reply.block.at(1) = reply.block.at(1) == 1 ? 2 : 1; };
 }
-N2cFault other_block(Bytes block) {
+N2cFault other_block(const Bytes& block) {
   return [=](N2cReply& reply) { reply.block = block; };
 }
-N2cFault refuse(std::string reason) {
+N2cFault refuse(const std::string& reason) {
   return [=](N2cReply& reply) {
     reply.message.emplace();
     codec::CborWriter(*reply.message)

@@ -59,15 +59,15 @@ using N2cFault = FaultScript<N2cReply>::Fault;
 namespace n2c_fault {
 N2cFault late(int time_ms);
 // Whatever bytes, as one message.
-N2cFault message(Bytes bytes);
+N2cFault message(const Bytes& bytes);
 // The body is not what the header's hash says, the predecessor is no block of the chain, the era
 // around the block is another, or it is another block altogether.
 N2cFault corrupt_block();
 N2cFault wrong_prev();
 N2cFault wrong_era();
-N2cFault other_block(Bytes block);
+N2cFault other_block(const Bytes& block);
 // The handshake's refusal.
-N2cFault refuse(std::string reason);
+N2cFault refuse(const std::string& reason);
 // In place of the answer; the block that was due comes after it.
 N2cFault roll_back_to(chain::Point point);
 N2cFault tip_number(std::uint64_t number);

@@ -52,7 +52,8 @@ class FaultScript {
       }
       it->fault(reply);
       ++faults_;
-      if (when.times != kAlways && --when.times == 0) entries_.erase(it);
+      if (when.times != kAlways) --when.times;
+      if (when.times == 0) entries_.erase(it);
       break;
     }
     changed_.notify_all();

@@ -81,7 +81,7 @@ inline const std::map<std::string, Names>& may_include() {
 
 // The library that a path under src/ belongs to: its directory, or the faces of an engine.
 inline std::string library_of(const std::string& path) {
-  const std::string directory = path.substr(0, path.find('/'));
+  std::string directory = path.substr(0, path.find('/'));
   static const Names all_engines = engines();
   if (!all_engines.contains(directory)) return directory;
   const std::string rest = path.substr(std::min(path.size(), directory.size() + 1));

@@ -29,16 +29,16 @@ std::string succeed_in_shell(const std::string& command, int timeout_ms = 300'00
 class Installed : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    dir_ = new TempDir;
+    dir = new TempDir;
     succeed_in_shell(fmt::format("cmake --install {} --prefix {}",
                                  fs::path(coffer()).parent_path().string(), prefix().string()));
   }
   static void TearDownTestSuite() {
-    delete dir_;
-    dir_ = nullptr;
+    delete dir;
+    dir = nullptr;
   }
 
-  static fs::path prefix() { return dir_->path() / "prefix"; }
+  static fs::path prefix() { return dir->path() / "prefix"; }
   // As they are included: "coffer/wallet/store.h".
   static std::vector<std::string> headers() {
     std::vector<std::string> found;
@@ -49,9 +49,9 @@ class Installed : public ::testing::Test {
     return found;
   }
 
-  static TempDir* dir_;
+  static TempDir* dir;
 };
-TempDir* Installed::dir_ = nullptr;
+TempDir* Installed::dir = nullptr;
 
 TEST_F(Installed, HeadersAreFewAndListed) {
   const auto text = read_file("docs/library.md", 1u << 20);
@@ -64,12 +64,12 @@ TEST_F(Installed, HeadersAreFewAndListed) {
 
 TEST_F(Installed, HeadersCompileAlone) {
   // The names of private headers may be taken by the program that embeds Coffer.
-  const fs::path foreign = dir_->path() / "foreign";
+  const fs::path foreign = dir->path() / "foreign";
   for (const char* name : {"base/result.h", "base/check.h", "sql/connection.h"}) {
     fs::create_directories((foreign / name).parent_path());
     std::ofstream(foreign / name) << "#error \"not ours\"\n";
   }
-  const fs::path list = dir_->path() / "headers.txt";
+  const fs::path list = dir->path() / "headers.txt";
   {
     std::ofstream out(list);
     for (const std::string& header : headers()) out << header << "\n";
@@ -83,11 +83,11 @@ TEST_F(Installed, HeadersCompileAlone) {
       "g++ -std=c++23 -E -I../foreign -I../prefix/include $name.cpp > /dev/null";
   succeed_in_shell(
       fmt::format("mkdir -p {0}/alone && cd {0}/alone && xargs -P 2 -I '{{}}' sh -ec {1} < {2}",
-                  dir_->path().string(), shell_word(compile), list.string()));
+                  dir->path().string(), shell_word(compile), list.string()));
 }
 
 TEST_F(Installed, ExamplesBuildAndRun) {
-  const std::string build = (dir_->path() / "examples").string();
+  const std::string build = (dir->path() / "examples").string();
   succeed_in_shell(
       fmt::format("cmake -S examples -B {0} -DCMAKE_PREFIX_PATH={1} && cmake --build {0} -j 2",
                   build, prefix().string()));
@@ -102,7 +102,7 @@ TEST_F(Installed, ExamplesBuildAndRun) {
 }
 
 TEST_F(Installed, UnknownComponentIsRefused) {
-  const fs::path project = dir_->path() / "unknown";
+  const fs::path project = dir->path() / "unknown";
   fs::create_directories(project);
   std::ofstream(project / "CMakeLists.txt")
       << "cmake_minimum_required(VERSION 3.25)\nproject(p LANGUAGES C CXX)\n"

@@ -144,7 +144,7 @@ bool may_cite(std::string_view line) {
 std::vector<Citation> citations(const Lines& text) {
   // A document with or without a section (the mark may be missing before "3.5"), a section alone,
   // "section 4.2 of" a document, a rule.
-  static const std::regex kCitation(
+  static const std::regex citation_pattern(
       R"((00[0-9])(?: §([0-9]+(?:\.[0-9]+)*)| ([0-9]+(?:\.[0-9]+)+))?)"
       R"(|§([0-9]+(?:\.[0-9]+)*))"
       R"(|[Ss]ection ([0-9]+(?:\.[0-9]+)*) of (00[0-9]))"
@@ -153,7 +153,8 @@ std::vector<Citation> citations(const Lines& text) {
   std::string document;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (!may_cite(text[i])) continue;
-    for (std::sregex_iterator it(text[i].begin(), text[i].end(), kCitation), end; it != end; ++it) {
+    for (std::sregex_iterator it(text[i].begin(), text[i].end(), citation_pattern), end; it != end;
+         ++it) {
       const std::smatch& match = *it;
       const auto begin = static_cast<std::size_t>(match.position());
       const auto size = static_cast<std::size_t>(match.length());
@@ -182,12 +183,12 @@ using Definitions = std::multimap<std::string, Definition>;
 
 // The items of the page: "- **W8: a name.** Sentences. Where: module (file.cpp)."
 Definitions definitions(const Lines& page) {
-  static const std::regex kItem(R"(^- \*\*([EUWTX][1-9][0-9]?|00[0-9](?: §[0-9.]+)?): .*)");
+  static const std::regex item_pattern(R"(^- \*\*([EUWTX][1-9][0-9]?|00[0-9](?: §[0-9.]+)?): .*)");
   Definitions all;
   auto open = all.end();
   for (std::size_t i = 0; i < page.size(); ++i) {
     std::smatch match;
-    if (std::regex_match(page[i], match, kItem))
+    if (std::regex_match(page[i], match, item_pattern))
       open = all.insert({match[1].str(), {i + 1, page[i]}});
     else if (page[i].starts_with("  ") && open != all.end())
       open->second.text += page[i].substr(1);
@@ -210,7 +211,7 @@ std::string undefined(const std::string& path, const Lines& lines, const Definit
 
 // What is wrong with the items themselves. `files` are the names of all source files.
 std::string faults(const Definitions& defined, const Names& files) {
-  static const std::regex kFile(R"([a-z0-9_]+\.(?:h|cpp|sql))");
+  static const std::regex file_pattern(R"([a-z0-9_]+\.(?:h|cpp|sql))");
   std::string findings;
   for (auto it = defined.begin(); it != defined.end(); ++it) {
     const auto& [id, item] = *it;
@@ -225,7 +226,8 @@ std::string faults(const Definitions& defined, const Names& files) {
       continue;
     }
     const std::string places = item.text.substr(where);
-    for (std::sregex_iterator file(places.begin(), places.end(), kFile), end; file != end; ++file)
+    for (std::sregex_iterator file(places.begin(), places.end(), file_pattern), end; file != end;
+         ++file)
       if (!files.contains(file->str())) add(id + " names a file that is not there: " + file->str());
   }
   return findings;

@@ -34,7 +34,7 @@ class RpcSourceFaults : public testing::Test {
                                   const std::string& network = "regtest") const {
     return {"--network", network, "--source", "rpc:" + node.url()};
   }
-  Finished sync(const FakeBitcoind& node, std::vector<std::string> more = {}) const {
+  Finished sync(const FakeBitcoind& node, const std::vector<std::string>& more = {}) const {
     std::vector<std::string> arguments = {"sync", "--data", data()};
     for (const auto& list : {source(node), more})
       arguments.insert(arguments.end(), list.begin(), list.end());

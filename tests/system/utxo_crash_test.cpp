@@ -147,7 +147,7 @@ TEST_P(UtxoCrash, FullDiskStopsAndLosesNothing) {
   for (int round = 0; round < (test::long_run() ? 20 : 3); ++round) {
     fs::remove_all(data);
     const std::uint64_t room = rng.between(1u << 20, 12u << 20);
-    ASSERT_TRUE(disk.fill((256ull << 20) - room - 4096 * 16));
+    ASSERT_TRUE(disk.fill((256ull << 20) - room - 4096ull * 16));
     const Finished full = sync(data);
     if (full.exit_code != 0) {
       ++stopped;

@@ -54,7 +54,7 @@ SourceTree read_tree() {
 
 // The tables below the headings of the section: "| `file` | `function` | what it does |".
 std::vector<Walk> parse_walks(const std::string& page) {
-  static const std::regex kRow(R"(^\| `([^`]+)` \| `([^`]+)` \| .*)");
+  static const std::regex row_pattern(R"(^\| `([^`]+)` \| `([^`]+)` \| .*)");
   std::vector<Walk> walks;
   std::istringstream in(page);
   bool inside = false;
@@ -65,7 +65,7 @@ std::vector<Walk> parse_walks(const std::string& page) {
     if (!inside) continue;
     if (line.starts_with("### ")) walks.push_back({line.substr(4), {}});
     std::smatch row;
-    if (!walks.empty() && std::regex_match(line, row, kRow))
+    if (!walks.empty() && std::regex_match(line, row, row_pattern))
       walks.back().steps.push_back({number, row[1].str(), row[2].str()});
   }
   return walks;
@@ -135,16 +135,16 @@ TEST(Walks, FiveAndShort) {
 
 // `Suite.Name`, `Suite.Beginning…` and `Suite.*` in backticks, as pages cite tests.
 std::set<std::string> cited_tests(const std::string& page) {
-  static const std::regex kCited("`([A-Z][A-Za-z0-9]+\\.)(([A-Z][A-Za-z0-9]+)(…)?|\\*)`");
+  static const std::regex cited_pattern("`([A-Z][A-Za-z0-9]+\\.)(([A-Z][A-Za-z0-9]+)(…)?|\\*)`");
   std::set<std::string> cited;
-  for (std::sregex_iterator it(page.begin(), page.end(), kCited), end; it != end; ++it)
+  for (std::sregex_iterator it(page.begin(), page.end(), cited_pattern), end; it != end; ++it)
     cited.insert((*it)[1].str() + (*it)[3].str() +
                  ((*it)[4].matched || !(*it)[3].matched ? "" : "\n"));
   return cited;
 }
 
 TEST(Walks, CitedTestsExist) {
-  static const std::regex kTest(R"(\bTEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\))");
+  static const std::regex test_pattern(R"(\bTEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\))");
   std::set<std::string> tests;
   for (const char* root : {"src", "tests"})
     for (const auto& entry : fs::recursive_directory_iterator(root)) {
@@ -153,7 +153,7 @@ TEST(Walks, CitedTestsExist) {
       for (auto from = text.find("\nTEST"); from != std::string::npos;
            from = text.find("\nTEST", from + 1)) {
         const std::string head = text.substr(from, 200);
-        if (std::smatch match; std::regex_search(head, match, kTest))
+        if (std::smatch match; std::regex_search(head, match, test_pattern))
           tests.insert(match[1].str() + "." + match[2].str() + "\n");
       }
     }

@@ -76,8 +76,8 @@ TEST(UtxoAnswers, FiltersApplyBeforePaging) {  // U8
   for (std::uint8_t i = 1; i <= 30; ++i)
     ASSERT_TRUE(chain.add({{.id = id(i), .inputs = {}, .outputs = {address}}}));
   PageRequest request;
-  request.from_slot = Slot(20 * 11);
-  request.to_slot = Slot(20 * 20);
+  request.from_slot = Slot(220);
+  request.to_slot = Slot(400);
   request.count = 4;
   request.page = 3;
   const Page third = chain.state().by_address(address, request).value();

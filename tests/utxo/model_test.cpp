@@ -210,6 +210,7 @@ class Sequence {
       const bool descending = rng_.one_in(2);
       if (descending) std::reverse(wanted.begin(), wanted.end());
       std::vector<chain::Outpoint> outpoints;
+      outpoints.reserve(wanted.size());
       for (const auto& [slot, outpoint] : wanted) outpoints.push_back(outpoint);
       ASSERT_EQ(pages(ask, descending, rng_.one_in(2)), outpoints);
     };

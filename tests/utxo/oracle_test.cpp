@@ -21,6 +21,7 @@
 
 namespace coffer::utxo {
 
+// NOLINTNEXTLINE(readability-identifier-naming): GoogleTest looks for this name
 void PrintTo(const Digest& d, std::ostream* out) {
   *out << fmt::format("{} outputs, {}, acc {}", d.count, d.amount, d.acc.hex());
 }

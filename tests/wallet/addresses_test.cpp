@@ -12,86 +12,87 @@ namespace {
 COFFER_ON_BOTH_ENGINES(Addresses);
 
 TEST_P(Addresses, PaymentToLastWatchedIndexExtendsGap) {
-  import(kReceive);
+  import(receive_);
   EXPECT_EQ(info().derived_to, 20u);
-  mine({pay({at(kReceive, 19)})});
+  mine({pay({at(receive_, 19)})});
   EXPECT_EQ(info().derived_to, 40u);
   EXPECT_EQ(info().next_index, 20u);
-  mine({pay({at(kReceive, 39)}), pay({at(kReceive, 61)})});  // the last is beyond the gap
+  mine({pay({at(receive_, 39)}), pay({at(receive_, 61)})});  // the last is beyond the gap
   EXPECT_EQ(info().derived_to, 60u);
   EXPECT_EQ(balance(carol_).confirmed, 20u);
 }
 
 TEST_P(Addresses, GapExtendsWithinBlockInAnyOrder) {
-  import(kReceive);
-  mine({pay({at(kReceive, 45)}), pay({at(kReceive, 25)}), pay({at(kReceive, 5)})});
+  import(receive_);
+  mine({pay({at(receive_, 45)}), pay({at(receive_, 25)}), pay({at(receive_, 5)})});
   EXPECT_EQ(balance(carol_).confirmed, 30u);
   EXPECT_EQ(info().derived_to, 66u);
 }
 
 TEST_P(Addresses, GapExtendsWithinTransactionInAnyOrder) {
-  import(kReceive);
-  mine({pay({at(kReceive, 25), at(kReceive, 5)})});
+  import(receive_);
+  mine({pay({at(receive_, 25), at(receive_, 5)})});
   EXPECT_EQ(balance(carol_).confirmed, 20u);
-  see(pay({at(kReceive, 65), at(kReceive, 45)}));
+  see(pay({at(receive_, 65), at(receive_, 45)}));
   EXPECT_EQ(balance(carol_).unconfirmed, 20u);
-  const MadeTx by_hand = pay({at(kReceive, 105), at(kReceive, 85)});
+  const MadeTx by_hand = pay({at(receive_, 105), at(receive_, 85)});
   ok(store().record(carol_, by_hand.raw, {}));
   EXPECT_EQ(balance(carol_).unconfirmed, 40u);
 }
 
 TEST_P(Addresses, SpendInBlockThatExtendsGapIsFound) {
-  import(kReceive);
-  const MadeTx far = pay({at(kReceive, 25)});
-  mine({far, tx({coin(far)}, {{99, 5}}), pay({at(kReceive, 5)})});
+  import(receive_);
+  const MadeTx far = pay({at(receive_, 25)});
+  mine({far, tx({coin(far)}, {{99, 5}}), pay({at(receive_, 5)})});
   EXPECT_EQ(state(coin(far), carol_), "spent");
   EXPECT_EQ(balance(carol_).confirmed, 10u);
 }
 
 TEST_P(Addresses, ChangeGapExtendsIndependently) {
-  import(kBoth);
+  import(both_);
   ASSERT_EQ(store().descriptors(carol_)->size(), 2u);
   EXPECT_FALSE(info(0).internal);
   EXPECT_TRUE(info(1).internal);
-  mine({pay({at(kBoth, 19, 1)})});
+  mine({pay({at(both_, 19, 1)})});
   EXPECT_EQ(info(0).derived_to, 20u);
   EXPECT_EQ(info(1).derived_to, 40u);
   EXPECT_EQ(next_address(true).index, 20u);
   EXPECT_EQ(next_address(false).index, 0u);
   EXPECT_EQ(next_address(false).branch, 0u);
-  EXPECT_EQ(next_address(true).script, at(kBoth, 21, 1));
+  EXPECT_EQ(next_address(true).script, at(both_, 21, 1));
 }
 
 TEST_P(Addresses, WalletGapLimitApplies) {
   const auto dave = store().create({"dave", 0, 3});
   ok(dave);
-  import(kReceive, dave->id);
+  import(receive_, dave->id);
   EXPECT_EQ(store().descriptors(dave->id)->at(0).derived_to, 3u);
-  mine({pay({at(kReceive, 2)}), pay({at(kReceive, 6)})});
+  mine({pay({at(receive_, 2)}), pay({at(receive_, 6)})});
   EXPECT_EQ(store().descriptors(dave->id)->at(0).derived_to, 6u);
 }
 
 TEST_P(Addresses, ComboWatchesEveryScriptType) {
-  import(kCombo);
+  import(combo_);
   EXPECT_EQ(number("SELECT count(*) FROM addresses WHERE wallet_id = $1", {carol_}), 80);
   std::vector<Bytes> kinds;
-  for (std::size_t nth = 0; nth < 4; ++nth) kinds.push_back(at(kCombo, 3, 0, nth));
+  kinds.reserve(4);
+  for (std::size_t nth = 0; nth < 4; ++nth) kinds.push_back(at(combo_, 3, 0, nth));
   mine({pay(kinds)});
   EXPECT_EQ(balance(carol_).confirmed, 40u);
   EXPECT_EQ(info().derived_to, 24u);
   const AddressInfo given = next_address();
   EXPECT_EQ(given.index, 4u);
   EXPECT_EQ(given.type, "p2wpkh");
-  EXPECT_EQ(given.script, at(kReceive, 4));
+  EXPECT_EQ(given.script, at(receive_, 4));
 }
 
 TEST_P(Addresses, SingleImportExtendsGapOfItsDescriptor) {
-  watch(carol_, at(kReceive, 19));
-  const MadeTx early = pay({at(kReceive, 19)});
+  watch(carol_, at(receive_, 19));
+  const MadeTx early = pay({at(receive_, 19)});
   mine({early});
-  import(kReceive);
+  import(receive_);
   EXPECT_EQ(info().derived_to, 40u);  // it is in use
-  mine({pay({at(kReceive, 39)})});
+  mine({pay({at(receive_, 39)})});
   EXPECT_EQ(info().derived_to, 60u);
   EXPECT_EQ(balance(carol_).confirmed, 20u);
   EXPECT_EQ(next_address().index, 40u);
@@ -99,13 +100,13 @@ TEST_P(Addresses, SingleImportExtendsGapOfItsDescriptor) {
 
 TEST_P(Addresses, UsedAddressInExtendedGapExtendsItAgain) {
   for (const std::uint32_t index : {25u, 44u}) {
-    watch(carol_, at(kReceive, index));
-    mine({pay({at(kReceive, index)})});
+    watch(carol_, at(receive_, index));
+    mine({pay({at(receive_, index)})});
   }
-  import(kReceive);
+  import(receive_);
   EXPECT_EQ(info().derived_to, 20u);  // neither is within the gap
   // It grows to 31 and has 25, with that to 46 and has 44; all within a block, in any order.
-  mine({pay({at(kReceive, 64)}), pay({at(kReceive, 10)})});
+  mine({pay({at(receive_, 64)}), pay({at(receive_, 10)})});
   EXPECT_EQ(info().derived_to, 85u);
   EXPECT_EQ(info().next_index, 65u);
   EXPECT_EQ(balance(carol_).confirmed, 40u);
@@ -113,9 +114,9 @@ TEST_P(Addresses, UsedAddressInExtendedGapExtendsItAgain) {
 }
 
 TEST_P(Addresses, UsedAddressReachedByNewAddressExtendsGap) {
-  watch(carol_, at(kReceive, 20));
-  mine({pay({at(kReceive, 20)})});
-  import(kReceive);
+  watch(carol_, at(receive_, 20));
+  mine({pay({at(receive_, 20)})});
+  import(receive_);
   EXPECT_EQ(next_address().index, 0u);
   EXPECT_EQ(info().derived_to, 41u);
   EXPECT_EQ(next_address().index, 21u);
@@ -125,30 +126,30 @@ TEST_P(Addresses, UsedAddressReachedByNewAddressExtendsGap) {
 TEST_P(Addresses, NewAddressSkipsScriptsOfOtherDescriptors) {
   for (const std::uint32_t index : {0u, 1u})
     import(fmt::format("wpkh({}/0/{})", kTestnetKey, index));
-  import(kReceive);
+  import(receive_);
   const AddressInfo given = next_address();
-  EXPECT_EQ(given.script, at(kReceive, 2));
+  EXPECT_EQ(given.script, at(receive_, 2));
   EXPECT_EQ(given.index, 2u);
 }
 
 TEST_P(Addresses, RepeatedImportChangesNothing) {  // E3
-  import(kBoth);
+  import(both_);
   (void)next_address();
   const std::string before = everything();
-  const auto again = store().import_descriptor(carol_, kBoth, {});
+  const auto again = store().import_descriptor(carol_, both_, {});
   ok(again);
   EXPECT_EQ(again->descriptors + again->addresses, 0u);
   EXPECT_EQ(everything(), before);
   ImportOptions other;
   other.account = "other";
-  EXPECT_EQ(code(store().import_descriptor(carol_, kReceive, other)), Code::kConflict);
+  EXPECT_EQ(code(store().import_descriptor(carol_, receive_, other)), Code::kConflict);
   EXPECT_EQ(everything(), before);
 }
 
 TEST_P(Addresses, DescriptorInTwoWalletsExtendsBothGaps) {
   const WalletId dave = make_wallet("dave", {});
-  import(kReceive), import(kReceive, dave);
-  mine({pay({at(kReceive, 19)})});
+  import(receive_), import(receive_, dave);
+  mine({pay({at(receive_, 19)})});
   for (const WalletId wallet : {carol_, dave}) {
     EXPECT_EQ(store().descriptors(wallet)->at(0).derived_to, 40u);
     EXPECT_EQ(balance(wallet).confirmed, 10u);
@@ -156,12 +157,13 @@ TEST_P(Addresses, DescriptorInTwoWalletsExtendsBothGaps) {
 }
 
 TEST_P(Addresses, ConcurrentNewAddressIsUnique) {  // W12
-  import(kReceive);
+  import(receive_);
   std::vector<std::vector<Bytes>> given(8);
   std::vector<std::thread> threads;
-  for (auto& mine_ : given)
+  threads.reserve(given.size());
+  for (auto& own : given)
     threads.emplace_back([&] {
-      for (int i = 0; i < 5; ++i) mine_.push_back(next_address().script);
+      for (int i = 0; i < 5; ++i) own.push_back(next_address().script);
     });
   for (std::thread& thread : threads) thread.join();
   std::set<Bytes> all;
@@ -177,7 +179,7 @@ class TwoProcesses : public Addresses {
   void SetUp() override {
     Addresses::SetUp();
     if (engine_ == nullptr) return;
-    import(kReceive);
+    import(receive_);
     database_ = sql::Database::open(engine_->options()).value();
     other_ = Store::open(*database_, network()).value();
   }
@@ -191,7 +193,7 @@ TEST_P(TwoProcesses, ConsumerSeesAddressOfOtherProcess) {  // W12
   AddressInfo given;
   for (int i = 0; i < 15; ++i) given = other_->new_address(carol_, "default", false).value();
   ok(other_->import_script(carol_, script(77), {}));
-  mine({pay({at(kReceive, 34)}), pay({script(77)})});  // 34: the end of the gap behind it
+  mine({pay({at(receive_, 34)}), pay({script(77)})});  // 34: the end of the gap behind it
   EXPECT_EQ(balance(carol_).confirmed, 20u);
   ok(other_->import_script(carol_, script(78), {}));
   see(pay({script(78)}));
@@ -206,7 +208,7 @@ TEST_P(TwoProcesses, FailedCommitKeepsWatchSet) {  // W12
                     : "CREATE FUNCTION boom() RETURNS trigger LANGUAGE plpgsql AS"
                       " $$ BEGIN RAISE EXCEPTION 'boom'; END $$; CREATE TRIGGER boom BEFORE INSERT"
                       " ON tx_raw FOR EACH ROW EXECUTE FUNCTION boom()"));
-  const auto block = append_block({pay({at(kReceive, 19)})});
+  const auto block = append_block({pay({at(receive_, 19)})});
   (void)code(try_deliver(block));
   ok(script_sql(is_sqlite() ? "DROP TRIGGER boom"
                             : "DROP TRIGGER boom ON tx_raw; DROP FUNCTION boom()"));

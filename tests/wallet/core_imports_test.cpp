@@ -31,10 +31,10 @@ class CoreImports : public Addresses {
     return store().import_core(carol_, *core);
   }
 
-  const std::string kOld = "wpkh(" + kTestnetKey + "/7/*)";
-  const std::string kChange = "wpkh(" + kTestnetKey + "/1/*)";
-  const std::string kLegacy = "pkh(" + kTestnetKey + "/0/*)";
-  const std::string kTaproot = "tr(" + kTestnetKey + "/0/*)";
+  const std::string old_ = "wpkh(" + kTestnetKey + "/7/*)";
+  const std::string change_ = "wpkh(" + kTestnetKey + "/1/*)";
+  const std::string legacy_ = "pkh(" + kTestnetKey + "/0/*)";
+  const std::string taproot_ = "tr(" + kTestnetKey + "/0/*)";
 };
 COFFER_ON_BOTH_ENGINES(CoreImports);
 
@@ -46,7 +46,7 @@ TEST_P(CoreImports, ContinuesAtNextIndex) {
         {{"desc": "{}", "timestamp": 1, "active": true, "internal": true, "range": [0, 9],
           "next": 4, "next_index": 4}},
         {{"desc": "{}", "timestamp": 1, "active": false}}]}})json",
-      with_checksum(kReceive), with_checksum("wpkh(" + kTestnetKey + "/1/*)"),
+      with_checksum(receive_), with_checksum("wpkh(" + kTestnetKey + "/1/*)"),
       with_checksum("pkh(" + kPlain + ")"));
   auto core = parse_core_export(network(), json);
   ok(core);
@@ -56,7 +56,7 @@ TEST_P(CoreImports, ContinuesAtNextIndex) {
   EXPECT_EQ(imported->addresses, 100u + 24u + 1u);
   EXPECT_EQ(next_address(false).index, 17u);
   EXPECT_EQ(next_address(true).index, 4u);
-  mine({pay({at("pkh(" + kPlain + ")", 0), at(kReceive, 99)})});
+  mine({pay({at("pkh(" + kPlain + ")", 0), at(receive_, 99)})});
   EXPECT_EQ(balance(carol_).confirmed, 20u);
   // All of it or nothing.
   core->descriptors[1].range = CoreDescriptor::Range{0, 0x7ffffffe};
@@ -67,12 +67,12 @@ TEST_P(CoreImports, ContinuesAtNextIndex) {
 }
 
 TEST_P(CoreImports, ActiveDescriptorOfDefaultTypeGivesOut) {
-  const std::vector<std::string> entries = {active(kReceive), active(kChange, true),
-                                            active(kLegacy), active(kTaproot), inactive(kOld)};
+  const std::vector<std::string> entries = {active(receive_), active(change_, true),
+                                            active(legacy_), active(taproot_), inactive(old_)};
   ok(import_entries(entries));
-  EXPECT_EQ(next_address().script, at(kReceive, 0));
-  EXPECT_EQ(next_address(true).script, at(kChange, 0));
-  mine({pay({at(kOld, 19), at(kLegacy, 3)})});
+  EXPECT_EQ(next_address().script, at(receive_, 0));
+  EXPECT_EQ(next_address(true).script, at(change_, 0));
+  mine({pay({at(old_, 19), at(legacy_, 3)})});
   EXPECT_EQ(balance(carol_).confirmed, 20u);
   const std::string before = everything();
   const auto again = import_entries(entries);
@@ -82,29 +82,29 @@ TEST_P(CoreImports, ActiveDescriptorOfDefaultTypeGivesOut) {
 }
 
 TEST_P(CoreImports, InactiveDescriptorIsNotPreferred) {
-  import(kReceive);
-  EXPECT_EQ(next_address().script, at(kReceive, 0));
-  ok(import_entries({inactive(kOld)}));
-  EXPECT_EQ(next_address().script, at(kReceive, 1));
-  mine({pay({at(kReceive, 21)})});
-  EXPECT_EQ(next_address().script, at(kReceive, 22));
+  import(receive_);
+  EXPECT_EQ(next_address().script, at(receive_, 0));
+  ok(import_entries({inactive(old_)}));
+  EXPECT_EQ(next_address().script, at(receive_, 1));
+  mine({pay({at(receive_, 21)})});
+  EXPECT_EQ(next_address().script, at(receive_, 22));
   // It is in use by itself where there is no other.
   const WalletId dave = make_wallet("dave", {});
-  const auto core = parse_core_export(network(), R"({"descriptors": [)" + inactive(kOld) + "]}");
+  const auto core = parse_core_export(network(), R"({"descriptors": [)" + inactive(old_) + "]}");
   ok(store().import_core(dave, *core));
-  EXPECT_EQ(store().new_address(dave, "default", false)->script, at(kOld, 0));
+  EXPECT_EQ(store().new_address(dave, "default", false)->script, at(old_, 0));
 }
 
 TEST_P(CoreImports, DeactivatedDescriptorIsDemoted) {
-  ok(import_entries({active(kReceive)}));
-  ok(import_entries({active(kOld), active(kChange, true)}));
-  EXPECT_EQ(next_address().script, at(kOld, 0));
+  ok(import_entries({active(receive_)}));
+  ok(import_entries({active(old_), active(change_, true)}));
+  EXPECT_EQ(next_address().script, at(old_, 0));
   // Core says nothing of what an inactive one is for.
-  const auto turned = import_entries({active(kReceive), inactive(kOld), inactive(kChange)});
+  const auto turned = import_entries({active(receive_), inactive(old_), inactive(change_)});
   ok(turned);
   EXPECT_EQ(turned->descriptors, 0u);
-  EXPECT_EQ(next_address().script, at(kReceive, 0));
-  EXPECT_EQ(next_address(true).script, at(kChange, 0));
+  EXPECT_EQ(next_address().script, at(receive_, 0));
+  EXPECT_EQ(next_address(true).script, at(change_, 0));
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ TEST_P(Cost, ReadsAreIndependentOfHistory) {  // W9
     (void)make_large_wallet(1'000, size == 0 ? 300 : 3'000);
     // The newest pages of the history hold the same in both, so that only what is below differs.
     std::vector<MadeTx> newest;
+    newest.reserve(220);
     for (int i = 0; i < 220; ++i) newest.push_back(incoming(700, 2));
     mine(newest);
     cost["balance"][size] = work([&] { EXPECT_EQ(balance().coins, 1'220u); });
@@ -103,6 +104,7 @@ TEST_P(Cost, PageAmongEqualPositionsCostsAsFirst) {  // E11
     SCOPED_TRACE(to_string(status));
     (void)make_large_wallet(10, 10);
     std::vector<BulkTx> many;
+    many.reserve(3'000);
     for (int i = 0; i < 3'000; ++i) many.push_back({incoming(1), status});
     ok(BulkLoad(*engine_, alice_).run(many));
     for (const std::optional<bool> confirmed : {std::optional<bool>(), std::optional(false)}) {
@@ -130,6 +132,7 @@ TEST_P(Cost, PageAmongEqualPositionsCostsAsFirst) {  // E11
 TEST_P(Cost, PageAmongEqualAmountsCostsAsSecond) {  // E11
   (void)make_large_wallet(10, 10);
   std::vector<BulkTx> many;
+  many.reserve(3'000);
   for (int i = 0; i < 3'000; ++i) many.push_back({incoming(546)});
   ok(BulkLoad(*engine_, alice_).run(many));
   for (const CoinOrder order :

@@ -18,8 +18,8 @@ struct CrashShared {
   std::atomic<bool> failed{false};
 };
 
-constexpr int kKills = 20;                          // in a life
-constexpr std::uint64_t kOperations = 35 * kKills;  // more than enough for them
+constexpr int kKills = 20;                             // in a life
+constexpr std::uint64_t kOperations = 35ull * kKills;  // more than enough for them
 
 std::string dump_of(const RandomWorkload& life, std::size_t wallet) {
   return dump(life.model(wallet), {.mempool = false});

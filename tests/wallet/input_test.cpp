@@ -84,7 +84,7 @@ TEST_P(BadInput, Names) {
 }
 
 TEST_P(BadInput, Descriptors) {
-  const auto import = [&](const std::string& text, ImportOptions options = {}) {
+  const auto import = [&](const std::string& text, const ImportOptions& options = {}) {
     return store().import_descriptor(alice_, text, options);
   };
   const Code wrong = Code::kInvalidInput;

@@ -75,6 +75,7 @@ TEST_P(Labels, BelongToWalletAndKind) {
 // More than one statement can ask for.
 TEST_P(Labels, LargePageHasAllLabels) {
   std::vector<To> outputs;
+  outputs.reserve(240);
   for (std::uint32_t i = 0; i < 240; ++i) outputs.push_back({1 + i % 2, 1'000 + i});
   const MadeTx paid = tx({foreign(7)}, outputs);
   see(paid);

@@ -206,10 +206,12 @@ TEST_P(Leases, LeaseOutlivesFailedSpender) {
 TEST_P(Leases, ConcurrentSelectLeasesOnce) {  // W8
   constexpr int kThreads = 4, kCoins = 8;
   std::vector<MadeTx> coins;
+  coins.reserve(kCoins);
   for (int i = 0; i < kCoins; ++i) coins.push_back(incoming());
   mine(coins);
   std::vector<std::vector<chain::Outpoint>> got(kThreads);
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int t = 0; t < kThreads; ++t)
     threads.emplace_back([&, t] {
       for (int tries = 0; tries < 200 && got[static_cast<std::size_t>(t)].size() < 2; ++tries) {

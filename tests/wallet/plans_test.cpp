@@ -95,8 +95,8 @@ class Plans : public CostTest {
           const std::string limit = fmt::format("LIMIT ${}", i);
           const std::size_t found = limited.find(limit);
           if (found != std::string::npos) limited.replace(found, limit.size(), "LIMIT 100");
-          types.push_back(found != std::string::npos ? "bigint" : "unknown");
-          nulls.push_back("NULL");
+          types.emplace_back(found != std::string::npos ? "bigint" : "unknown");
+          nulls.emplace_back("NULL");
         }
         TRY(at.script("SET LOCAL plan_cache_mode = force_generic_plan"));
         TRY(at.script(params == 0 ? "PREPARE planned AS " + limited

@@ -79,6 +79,7 @@ class Worker {
   }
   std::vector<chain::Outpoint> outpoints(const std::set<std::size_t>& chosen) const {
     std::vector<chain::Outpoint> list;
+    list.reserve(chosen.size());
     for (const std::size_t index : chosen) list.push_back(coins_[index]);
     std::reverse(list.begin(), list.end());  // the store puts them in order
     return list;
@@ -257,6 +258,7 @@ void race(const std::function<std::unique_ptr<WalletEngine>()>& make) {
     if (child == 0) {
       const auto engine = make();
       std::vector<std::thread> threads;
+      threads.reserve(kThreads);
       for (int i = 0; i < kThreads; ++i)
         threads.emplace_back([&, who = 1 + process * 1000 + static_cast<std::uint32_t>(i)] {
           Worker(engine->store(), wallet, coins, who, *shared).run();

@@ -239,6 +239,7 @@ TEST_P(Replacement, CoinWith2100Conflicts) {
   const MadeTx money = confirmed();
   // As a stubborn payer raises the fee: the last one holds the coin.
   std::vector<BulkTx> rivals;
+  rivals.reserve(2'100);
   for (int i = 0; i < 2'100; ++i)
     rivals.push_back({tx({coin(money)}, {{1, 50}}), TxStatus::kReplaced});
   rivals.back().status = TxStatus::kPublished;
@@ -257,6 +258,7 @@ TEST_P(Replacement, CoinWith2100Conflicts) {
 TEST_P(Replacement, CoinWith2100PendingSpenders) {
   const MadeTx money = confirmed();
   std::vector<BulkTx> plans;
+  plans.reserve(2'100);
   for (int i = 0; i < 2'100; ++i)
     plans.push_back({tx({coin(money)}, {{1, 50}}), TxStatus::kPending});
   load(plans);

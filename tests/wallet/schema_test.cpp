@@ -200,8 +200,8 @@ TEST_P(Schema, SummaryFollowsManualChanges) {  // W11
   ok(record_pending(payment));
   see(incoming(7, 5));
   ASSERT_EQ(differences(), 0);
-  const auto address = [&](std::uint32_t number_) {
-    return number("SELECT id FROM addresses WHERE script_pub_key = $1", {script(number_)});
+  const auto address = [&](std::uint32_t script_number) {
+    return number("SELECT id FROM addresses WHERE script_pub_key = $1", {script(script_number)});
   };
   const std::int64_t account = number("SELECT id FROM accounts WHERE name = 'savings'");
   const auto doing = [&](std::string_view text, sql::Params params = {}) {

@@ -177,10 +177,12 @@ TEST_P(Select, CoinSpentMeanwhileIsNotLeased) {  // W8
 TEST_P(Select, ManyConcurrentSelects) {  // W8
   constexpr int kSelectThreads = 8;
   std::vector<MadeTx> coins;
+  coins.reserve(std::size_t{3} * kSelectThreads);
   for (int i = 0; i < 3 * kSelectThreads; ++i) coins.push_back(incoming(100));
   mine(coins);
   std::vector<Result<SelectedCoins>> got(kSelectThreads);
   std::vector<std::thread> threads;
+  threads.reserve(kSelectThreads);
   for (int t = 0; t < kSelectThreads; ++t)
     threads.emplace_back([&, t] {
       const auto who = static_cast<std::uint8_t>(t + 1);

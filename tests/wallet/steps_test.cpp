@@ -10,8 +10,8 @@ namespace {
 
 class Steps : public WalletTest {
  protected:
-  const std::string kReceive = "wpkh(" + kTestnetKey + "/0/*)";
-  const std::string kChange = "wpkh(" + kTestnetKey + "/1/*)";
+  const std::string receive_ = "wpkh(" + kTestnetKey + "/0/*)";
+  const std::string change_ = "wpkh(" + kTestnetKey + "/1/*)";
 
   void SetUp() override {
     WalletTest::SetUp();
@@ -68,44 +68,44 @@ TEST_P(Steps, InterruptedImportIsShorterImport) {
   options.watch_to = 50;
   options.next_index = 25;
   forbid("addresses", "NEW.address_index >= 30");
-  (void)code(small_->import_descriptor(carol_, kReceive, options));
+  (void)code(small_->import_descriptor(carol_, receive_, options));
   allow();
   EXPECT_EQ(info(carol_).derived_to, 28u);
   EXPECT_EQ(info(carol_).next_index, 8u);  // the gap behind it is watched
   EXPECT_EQ(number("SELECT count(*) FROM addresses WHERE wallet_id = $1", {carol_}), 28);
-  mine({pay(at(kReceive, 27))});
+  mine({pay(at(receive_, 27))});
   EXPECT_EQ(balance(carol_).confirmed, 10u);
   EXPECT_EQ(info(carol_).derived_to, 48u);
-  const auto rest = small_->import_descriptor(carol_, kReceive, options);
+  const auto rest = small_->import_descriptor(carol_, receive_, options);
   ok(rest);
   EXPECT_EQ(rest->descriptors, 0u);
   EXPECT_EQ(rest->addresses, 2u);
   EXPECT_EQ(info(carol_).derived_to, 50u);
   EXPECT_EQ(info(carol_).next_index, 28u);
   const std::string before = everything();
-  ok(small_->import_descriptor(carol_, kReceive, options));
+  ok(small_->import_descriptor(carol_, receive_, options));
   EXPECT_EQ(everything(), before);
 }
 
 TEST_P(Steps, ImportInterruptedBeforeGapGivesOutNothing) {
   forbid("addresses", "NEW.address_index >= 10");
-  (void)code(small_->import_descriptor(carol_, kReceive, {}));
+  (void)code(small_->import_descriptor(carol_, receive_, {}));
   allow();
   EXPECT_EQ(info(carol_).derived_to, 7u);
   EXPECT_EQ(info(carol_).next_index, 0u);
   ok(store().verify());
-  ok(small_->import_descriptor(carol_, kReceive, {}));
+  ok(small_->import_descriptor(carol_, receive_, {}));
   EXPECT_EQ(info(carol_).derived_to, 20u);
 }
 
 TEST_P(Steps, StepSizeDoesNotMatter) {
   CoreExport exported;
-  exported.descriptors = {core(kReceive, false, 40, 5), core(kChange, true, 3, 30)};
+  exported.descriptors = {core(receive_, false, 40, 5), core(change_, true, 3, 30)};
   const WalletId dave = make_wallet("dave", {});
   for (const auto& [wallet, by] : {std::pair(carol_, small_.get()), std::pair(dave, &store())}) {
     // In use, and beyond what would be watched; and one in use behind that.
-    watch(wallet, at(kChange, 49));
-    watch(wallet, at(kChange, 69));
+    watch(wallet, at(change_, 49));
+    watch(wallet, at(change_, 69));
     const auto imported = by->import_core(wallet, exported);
     ok(imported);
     EXPECT_EQ(imported->descriptors, 2u);
@@ -116,16 +116,16 @@ TEST_P(Steps, StepSizeDoesNotMatter) {
   }
   // A gap that is larger than a step.
   const auto wide = store().create({"wide", 0, 50});
-  ok(small_->import_descriptor(wide->id, kReceive, {}));
+  ok(small_->import_descriptor(wide->id, receive_, {}));
   EXPECT_EQ(info(wide->id).derived_to, 50u);
 }
 
 TEST_P(Steps, BadInputIsFoundBeforeFirstStep) {
   const std::string before = everything();
   CoreExport exported;
-  exported.descriptors = {core(kReceive, false, 40, 5), core(kReceive, true, 40, 5)};
+  exported.descriptors = {core(receive_, false, 40, 5), core(receive_, true, 40, 5)};
   EXPECT_EQ(code(small_->import_core(carol_, exported)), Code::kConflict);
-  exported.descriptors[1] = core(kChange, true, 2'000'000, 0);
+  exported.descriptors[1] = core(change_, true, 2'000'000, 0);
   EXPECT_EQ(code(small_->import_core(carol_, exported)), Code::kTooLarge);
   EXPECT_EQ(everything(), before);
 }

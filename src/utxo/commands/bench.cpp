@@ -98,6 +98,7 @@ Result<double> write_raw(const std::filesystem::path& from, const utxo::Options&
   const Stopwatch watch;
   auto db = TRY(open_database(to, options));
   std::vector<kv::Column> open;
+  open.reserve(columns.size());
   for (const kv::ColumnOptions& column : columns) open.push_back(TRY(db->column(column.name)));
   kv::Batch batch;
   for (const Record& record : records) {
@@ -212,7 +213,7 @@ Result<std::string> simulated_file(const Context& context, const std::filesystem
                        network.family == chain::Family::kBitcoin ? feed::BlockFileFormat::kBlk
                                                                  : feed::BlockFileFormat::kRaw,
                        block);
-  const std::string file = (scratch / "simulated.dat").string();
+  std::string file = (scratch / "simulated.dat").string();
   TRY(write_file_atomically(file, out));
   return file;
 }

@@ -65,6 +65,7 @@ Result<double> requests_per_second(const std::string& url, const std::string& ta
   std::atomic<std::uint64_t> answered{0}, failed{0};
   std::vector<std::jthread> clients;
   const Stopwatch watch;
+  clients.reserve(kClients);
   for (int i = 0; i < kClients; ++i)
     clients.emplace_back([&] {
       auto connection = http::ClientConnection::to(url);

@@ -24,7 +24,7 @@ std::string block_text(chain::Family family, const bus::Position& at, BlockNumbe
 
 // Bitcoin's blocks have heights only; Cardano's stand in slots.
 std::string place_text(chain::Family family, BlockNumber number, Slot slot) {
-  const std::string block = fmt::format("in block {}", cli::with_thousands(number.value));
+  std::string block = fmt::format("in block {}", cli::with_thousands(number.value));
   if (family == chain::Family::kBitcoin) return block;
   return fmt::format("{}, slot {}", block, cli::with_thousands(slot.value));
 }

@@ -86,7 +86,7 @@ json::value schema_of(Chain& chain, const std::string& name) {
   return answer.at("components").at("schemas").at(name);
 }
 
-const char* kPreviewBlock = "cardano/yaci/preview1300024.txt";
+const char* const kPreviewBlock = "cardano/yaci/preview1300024.txt";
 
 TEST(UtxoRoutes, RealCardanoBlockMatchesTheOracle) {
   COFFER_REQUIRE_DATA_OR_SKIP(data, "oracle/cardano");

@@ -20,8 +20,15 @@ constexpr const char* kWalletExamples =
     "  coffer wallet history shop --json              as HTTP would say it\n";
 
 using WalletQueryField = cli::Field<WalletQuery>;
-constexpr auto wallet_option = query_option<WalletQuery>;
-constexpr auto wallet_flag = query_flag<WalletQuery>;
+
+WalletQueryField wallet_option(const std::string& name, std::string value, std::string help) {
+  return query_option<WalletQuery>(name, std::move(value), std::move(help));
+}
+WalletQueryField wallet_flag(std::string name, http::Field parameter, std::string help,
+                             std::string excludes) {
+  return query_flag<WalletQuery>(std::move(name), std::move(parameter), std::move(help),
+                                 std::move(excludes));
+}
 
 WalletQueryField queried_wallet() {
   return {"wallet", &WalletQuery::wallet, kWalletHelp};

@@ -73,7 +73,7 @@ Result<CoreDescriptor> entry(const chain::Network& network, const json::Value& o
 // The object with "descriptors": the text itself, or the result in an answer of the RPC interface.
 Result<json::Value> result_of(json::Value root) {
   auto result = root.find("result");
-  const json::Value object = result ? *std::move(result) : std::move(root);
+  json::Value object = result ? *std::move(result) : std::move(root);
   if (!object.find("descriptors"))
     return fail(Code::kInvalidInput, "not what listdescriptors prints: no \"descriptors\"");
   return object;

@@ -265,6 +265,7 @@ const Verbs& verbs() {
 Result<std::vector<Bytes>> parse_scripts(const chain::Network& network,
                                          const ImportScripts& import) {
   std::vector<Bytes> scripts;
+  scripts.reserve(import.addresses.size() + import.scripts.size());
   for (const std::string& text : import.addresses)
     scripts.push_back(TRY_IN(fmt::format("address '{}'", std::string_view(text).substr(0, 100)),
                              chain::parse_address(network, text)));

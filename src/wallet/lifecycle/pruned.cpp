@@ -69,7 +69,7 @@ Result<TxLifecycle::Row> TxLifecycle::insert_stub(const TxView& view, const Bloc
 Result<std::vector<Hash256>> TxLifecycle::spend_by_stub(const Row& stub,
                                                         std::span<const Claim> claims,
                                                         ConfirmedBy confirmed_by) {
-  static const std::string kRivals = fmt::format(
+  static const std::string rivals_statement = fmt::format(
       "SELECT {} FROM tx_inputs i CROSS JOIN transactions t WHERE i.prev_tx_hash = $2"
       " AND i.prev_output_index = $3 AND i.wallet_id = $1 AND t.wallet_id = i.wallet_id"
       " AND t.id = i.tx_id AND t.status IN ('pending', 'published') ORDER BY t.id",
@@ -79,7 +79,7 @@ Result<std::vector<Hash256>> TxLifecycle::spend_by_stub(const Row& stub,
   std::uint64_t spent = 0;
   for (const Claim& claim : claims) {
     std::vector<Row> rivals =
-        TRY(rows(kRivals, {wallet_, claim.outpoint.tx, claim.outpoint.index}));
+        TRY(rows(rivals_statement, {wallet_, claim.outpoint.tx, claim.outpoint.index}));
     for (Row& rival : rivals) {
       if (rival.height && confirmed_by == ConfirmedBy::kUser)
         return fail(Code::kConflict, "{} has spent an input of the transaction and is confirmed",

@@ -8,7 +8,7 @@
 namespace coffer::wallet {
 Result<std::vector<TxLifecycle::Row>> TxLifecycle::descendants(const Row& root) {
   // A recursive query works through a queue, so depth costs no stack; UNION meets each once.
-  static const std::string kSql = fmt::format(
+  static const std::string statement = fmt::format(
       "WITH RECURSIVE d (id, tx_hash) AS ("
       "  SELECT CAST($2 AS BIGINT), CAST($3 AS BYTEA)"
       "  UNION SELECT c.id, c.tx_hash FROM d CROSS JOIN tx_inputs i CROSS JOIN transactions c"
@@ -19,14 +19,14 @@ Result<std::vector<TxLifecycle::Row>> TxLifecycle::descendants(const Row& root) 
       " AND d.id <> $2 LIMIT $4",
       kRowColumns);
   // SQLite's name for bytes, and its plain cast of a blob.
-  static const std::string kSqlite = [] {
-    std::string text = kSql;
+  static const std::string sqlite_statement = [] {
+    std::string text = statement;
     const std::string cast = "CAST($3 AS BYTEA)";
     return text.replace(text.find(cast), cast.size(), "CAST($3 AS BLOB)");
   }();
   const bool lite = sql_.dialect() == sql::Dialect::kSqlite;
-  std::vector<Row> found =
-      TRY(rows(lite ? kSqlite : kSql, {wallet_, root.id, root.hash, kMaxInvalidated + 1}));
+  std::vector<Row> found = TRY(rows(lite ? sqlite_statement : statement,
+                                    {wallet_, root.id, root.hash, kMaxInvalidated + 1}));
   if (found.size() > kMaxInvalidated)
     return fail(Code::kTooLarge, "more than {} transactions depend on {}", kMaxInvalidated,
                 to_display(root.hash));
@@ -63,12 +63,12 @@ Result<std::vector<Hash256>> TxLifecycle::invalidate(std::vector<Loser> losers, 
 }
 
 Result<std::vector<TxLifecycle::Row>> TxLifecycle::pending_parents(const Row& row) {
-  static const std::string kSql = fmt::format(
+  static const std::string statement = fmt::format(
       "SELECT DISTINCT {} FROM tx_inputs mine JOIN transactions t ON t.wallet_id = mine.wallet_id"
       " AND t.tx_hash = mine.prev_tx_hash WHERE mine.wallet_id = $1 AND mine.tx_id = $2"
       " AND t.status = 'pending' ORDER BY t.id",
       kRowColumns);
-  return rows(kSql, {wallet_, row.id});
+  return rows(statement, {wallet_, row.id});
 }
 
 Result<> TxLifecycle::check_parents_published(const Row& row) {
@@ -79,12 +79,12 @@ Result<> TxLifecycle::check_parents_published(const Row& row) {
 }
 
 Result<> TxLifecycle::check_children_pending(const Row& row) {
-  static const std::string kSql = fmt::format(
+  static const std::string statement = fmt::format(
       "SELECT {} FROM tx_inputs i CROSS JOIN transactions t WHERE i.prev_tx_hash = $2"
       " AND i.wallet_id = $1 AND t.wallet_id = i.wallet_id AND t.id = i.tx_id"
       " AND t.status = 'published' ORDER BY t.id LIMIT 1",
       kRowColumns);
-  const std::vector<Row> children = TRY(rows(kSql, {wallet_, row.hash}));
+  const std::vector<Row> children = TRY(rows(statement, {wallet_, row.hash}));
   if (children.empty()) return {};
   return fail(Code::kConflict, "{} spends from it and is published; so is it, then",
               to_display(children.front().hash));
@@ -315,9 +315,9 @@ Result<Recorded> TxLifecycle::cancel(const Hash256& hash) {
 }
 
 Result<std::vector<Hash256>> TxLifecycle::invalidate_descendants(std::uint64_t coinbase_id) {
-  static const std::string kSql = fmt::format(
+  static const std::string statement = fmt::format(
       "SELECT {} FROM transactions t WHERE t.wallet_id = $1 AND t.id = $2", kRowColumns);
-  const std::vector<Row> root = TRY(rows(kSql, {wallet_, coinbase_id}));
+  const std::vector<Row> root = TRY(rows(statement, {wallet_, coinbase_id}));
   if (root.empty()) return std::vector<Hash256>();
   std::vector<Loser> losers;
   std::vector<Row> family = TRY(descendants(root.front()));

@@ -46,9 +46,9 @@ Result<std::vector<TxLifecycle::Row>> TxLifecycle::rows(std::string_view sql, sq
 }
 
 Result<std::optional<TxLifecycle::Row>> TxLifecycle::find(const Hash256& hash) {
-  static const std::string kSql = fmt::format(
+  static const std::string statement = fmt::format(
       "SELECT {} FROM transactions t WHERE t.wallet_id = $1 AND t.tx_hash = $2", kRowColumns);
-  std::vector<Row> found = TRY(rows(kSql, {wallet_, hash}));
+  std::vector<Row> found = TRY(rows(statement, {wallet_, hash}));
   if (found.empty()) return std::nullopt;
   return std::move(found.front());
 }
@@ -137,7 +137,7 @@ Result<bool> TxLifecycle::keep_bytes(const Row& row, const TxView& view, bool fr
 }
 
 Result<std::vector<TxLifecycle::Row>> TxLifecycle::conflicts(const Row& row) {
-  static const std::string kSql = fmt::format(
+  static const std::string statement = fmt::format(
       "SELECT DISTINCT {} FROM tx_inputs mine CROSS JOIN tx_inputs other"
       " CROSS JOIN transactions t WHERE mine.wallet_id = $1 AND mine.tx_id = $2"
       " AND other.prev_tx_hash = mine.prev_tx_hash"
@@ -145,20 +145,20 @@ Result<std::vector<TxLifecycle::Row>> TxLifecycle::conflicts(const Row& row) {
       " AND t.wallet_id = other.wallet_id AND t.id = other.tx_id AND other.tx_id <> $2"
       " AND t.status IN ('pending', 'published') ORDER BY t.id",
       kRowColumns);
-  return rows(kSql, {wallet_, row.id});
+  return rows(statement, {wallet_, row.id});
 }
 
 Result<> TxLifecycle::check_parents(const Row& row) {
-  static const std::string kInvalid = fmt::format(
+  static const std::string invalid_parents = fmt::format(
       "SELECT DISTINCT {} FROM tx_inputs mine JOIN transactions t ON t.wallet_id = mine.wallet_id"
       " AND t.tx_hash = mine.prev_tx_hash WHERE mine.wallet_id = $1 AND mine.tx_id = $2"
       " AND t.status NOT IN ('pending', 'published') ORDER BY t.id LIMIT 1",
       kRowColumns);
-  const std::vector<Row> invalid = TRY(rows(kInvalid, {wallet_, row.id}));
+  const std::vector<Row> invalid = TRY(rows(invalid_parents, {wallet_, row.id}));
   if (!invalid.empty())
     return fail(Code::kConflict, "the transaction spends from {}, which is {}",
                 to_display(invalid.front().hash), to_string(invalid.front().status));
-  static const std::string kStub = fmt::format(
+  static const std::string stub_spenders = fmt::format(
       "SELECT DISTINCT {} FROM tx_inputs mine"
       " JOIN transactions p ON p.wallet_id = mine.wallet_id AND p.tx_hash = mine.prev_tx_hash"
       " JOIN utxos u ON u.wallet_id = p.wallet_id AND u.tx_id = p.id"
@@ -166,7 +166,7 @@ Result<> TxLifecycle::check_parents(const Row& row) {
       " JOIN transactions t ON t.wallet_id = u.wallet_id AND t.id = u.spent_by_tx_id"
       " WHERE mine.wallet_id = $1 AND mine.tx_id = $2 AND t.is_stub ORDER BY t.id LIMIT 1",
       kRowColumns);
-  const std::vector<Row> stub = TRY(rows(kStub, {wallet_, row.id}));
+  const std::vector<Row> stub = TRY(rows(stub_spenders, {wallet_, row.id}));
   if (!stub.empty())
     return fail(Code::kConflict, "a coin of the transaction was spent by {}, long confirmed",
                 to_display(stub.front().hash));

@@ -27,7 +27,7 @@ std::vector<Bytes> some_addresses(chain::Family family, Rng& rng) {
       addresses.push_back(script);
     }
     addresses.push_back({0x51});
-    addresses.push_back({});
+    addresses.emplace_back();
     return addresses;
   }
   const Bytes payment = random(28);
@@ -131,8 +131,8 @@ class Model::Builder {
     output.address = model_.addresses_[rng_.below(model_.addresses_.size())];
     output.amount = Amount(rng_.below(1'000'000'000));
     if (model_.family_ == chain::Family::kBitcoin) {
-      static const Bytes kReturn = {0x6a, 0x01, 0x00};
-      if (rng_.one_in(12)) output.address = kReturn;
+      static const Bytes op_return = {0x6a, 0x01, 0x00};
+      if (rng_.one_in(12)) output.address = op_return;
       return output;
     }
     output.assets = {static_cast<std::uint32_t>(block_.assets.size()), 0};
@@ -188,7 +188,7 @@ void Model::apply(const ModelBlock& made) {
   const auto take_leaf = [&](const chain::Outpoint& outpoint, std::uint64_t leaf) {
     if (leaf < state.leaves.size() && state.leaves[leaf] == outpoint) state.live[leaf] = false;
   };
-  const std::uint64_t kNoLeaf = ~std::uint64_t{0};
+  const std::uint64_t no_leaf = ~std::uint64_t{0};
   // All outputs first, then all inputs: a block is one change.
   for (const chain::Tx& tx : block.txs)
     block.for_each_created(tx, [&](std::uint32_t index, const chain::Output& output, bool ret) {
@@ -206,7 +206,7 @@ void Model::apply(const ModelBlock& made) {
       coin.slot = block.slot.value;
       coin.collateral_return = ret;
       coin.coinbase = tx.coinbase && bitcoin;
-      coin.leaf = kNoLeaf;
+      coin.leaf = no_leaf;
       state.unspent[outpoint] = coin;
       created.push_back(outpoint);
     });
@@ -217,13 +217,13 @@ void Model::apply(const ModelBlock& made) {
         ++state.missing;
         continue;
       }
-      if (found->second.leaf != kNoLeaf) take_leaf(found->first, found->second.leaf);
+      if (found->second.leaf != no_leaf) take_leaf(found->first, found->second.leaf);
       state.spent[found->first] = {found->second, tx.id, block.number.value};
       state.unspent.erase(found);
     }
   for (const chain::Outpoint& outpoint : created) {
     const auto found = state.unspent.find(outpoint);
-    if (found == state.unspent.end() || found->second.leaf != kNoLeaf) continue;
+    if (found == state.unspent.end() || found->second.leaf != no_leaf) continue;
     found->second.leaf = state.leaves.size();
     state.leaves.push_back(outpoint);
     state.live.push_back(true);

@@ -8,9 +8,9 @@ namespace coffer::wallet::test {
 
 class Addresses : public WalletTest {
  protected:
-  const std::string kBoth = "wpkh(" + kTestnetKey + "/<0;1>/*)";
-  const std::string kReceive = "wpkh(" + kTestnetKey + "/0/*)";
-  const std::string kCombo = "combo(" + kTestnetKey + "/0/*)";
+  const std::string both_ = "wpkh(" + kTestnetKey + "/<0;1>/*)";
+  const std::string receive_ = "wpkh(" + kTestnetKey + "/0/*)";
+  const std::string combo_ = "combo(" + kTestnetKey + "/0/*)";
 
   void SetUp() override {
     WalletTest::SetUp();
@@ -27,6 +27,7 @@ class Addresses : public WalletTest {
   }
   MadeTx pay(const std::vector<Bytes>& scripts) {
     std::vector<Pay> pays;
+    pays.reserve(scripts.size());
     for (const Bytes& to : scripts) pays.push_back({to, 10});
     ++nonce_;
     return make_tx({foreign(1'000'000 + nonce_)}, std::move(pays), nonce_);

@@ -38,7 +38,7 @@ class CostTest : public WalletTest {
     large->wallet = alice_ = make_wallet("alice", {1, 2});
     mine_empty(kBlocks);
     for (std::uint64_t height = 0; height < kBlocks; ++height)
-      rows_.push_back({height, chain_[height]->hash});
+      rows_.emplace_back(height, chain_[height]->hash);
     ok(engine_->database().run_transaction([&](sql::Transaction& at) -> Result<> {
       auto rows =
           TRY(at.batch("INSERT INTO blocks (block_height, header_hash, block_timestamp)"

@@ -120,7 +120,7 @@ std::string dump(const ModelWallet& wallet, const DumpOptions& options) {
 }
 
 std::string dump_tables(sql::Database& database) {
-  static const std::string kSql =
+  static const std::string statement =
       "SELECT w.name, 'coin' AS what, c.tx_hash AS hash, c.output_index AS number, c.amount AS "
       "value,"
       " c.state AS state, c.spent_by_hash AS other"
@@ -154,7 +154,7 @@ std::string dump_tables(sql::Database& database) {
   std::vector<std::string> lines;
   const auto read = [&]() -> Result<> {
     auto connection = TRY(database.acquire());
-    sql::Rows rows = TRY(connection.query(kSql));
+    sql::Rows rows = TRY(connection.query(statement));
     while (TRY(rows.next())) {
       std::string text = TRY(rows.get<std::string>(0));
       text += ' ';

@@ -19,12 +19,14 @@ inline std::string fresh_wallet_database(sql::test::PostgresServer& server) {
 class WalletEngine {
  public:
   WalletEngine(std::string name, sql::DatabaseOptions options, StoreOptions store_options)
-      : name_(std::move(name)), options_(std::move(options)), store_options_(store_options) {
+      : name_(std::move(name)),
+        options_(std::move(options)),
+        store_options_(std::move(store_options)) {
     open();
   }
 
   static std::unique_ptr<WalletEngine> sqlite(const std::filesystem::path& dir, const Clock* clock,
-                                              StoreOptions store_options = {}) {
+                                              const StoreOptions& store_options = {}) {
     sql::DatabaseOptions options;
     options.location = "sqlite:" + (dir / "wallet.db").string();
     options.clock = clock;
@@ -33,7 +35,7 @@ class WalletEngine {
   }
   // Nothing if PostgreSQL is not installed.
   static std::unique_ptr<WalletEngine> postgres(const Clock* clock,
-                                                StoreOptions store_options = {}) {
+                                                const StoreOptions& store_options = {}) {
     auto* server = sql::test::PostgresServer::shared();
     if (server == nullptr) return nullptr;
     sql::DatabaseOptions options;
@@ -45,7 +47,7 @@ class WalletEngine {
 
   // The same through PgBouncer in transaction mode. Nothing if it is not installed.
   static std::unique_ptr<WalletEngine> pgbouncer(const Clock* clock,
-                                                 StoreOptions store_options = {}) {
+                                                 const StoreOptions& store_options = {}) {
     auto* bouncer = sql::test::PgBouncer::shared();
     if (bouncer == nullptr) return nullptr;
     sql::DatabaseOptions options;

@@ -32,6 +32,7 @@ bool ModelWallet::is_older(const Hash256& a, const Hash256& b) const {
 
 std::vector<Hash256> ModelWallet::by_age() const {
   std::vector<Hash256> list;
+  list.reserve(txs.size());
   for (const auto& [id, entry] : txs) list.push_back(id);
   std::ranges::sort(list, [&](const Hash256& a, const Hash256& b) { return is_older(a, b); });
   return list;

@@ -46,6 +46,7 @@ inline MadeTx make_tx(std::vector<chain::Outpoint> inputs, std::vector<Pay> outp
   // The one input of a coinbase names nothing, and carries what tells it apart in its script.
   const chain::Outpoint nothing{.tx = {}, .index = 0xffffffff};
   std::vector<TestOutput> pays;
+  pays.reserve(outputs.size());
   for (const Pay& pay : outputs) pays.push_back({pay.amount, pay.script});
   if (coinbase) {
     Bytes script;

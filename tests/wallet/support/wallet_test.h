@@ -80,8 +80,9 @@ class WalletTest : public testing::TestWithParam<sql::test::Engine> {
   // ---- transactions ----
 
   // From these outpoints to the scripts of these numbers; every transaction is another one.
-  MadeTx tx(std::vector<chain::Outpoint> inputs, std::vector<To> outputs = {{}}) {
+  MadeTx tx(std::vector<chain::Outpoint> inputs, const std::vector<To>& outputs = {{}}) {
     std::vector<Pay> pays;
+    pays.reserve(outputs.size());
     for (const To& to : outputs) pays.push_back({script(to.script), to.amount});
     return make_tx(std::move(inputs), std::move(pays), ++nonce_);
   }
