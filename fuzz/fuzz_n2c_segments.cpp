@@ -47,7 +47,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       CHECK(forward->block.empty() ||
             (forward->block.data() >= message.data() &&
              forward->block.data() + forward->block.size() <= message.data() + message.size()));
-      (void)peek_number(forward->block);
+      (void)peek_place(forward->block);
     }
   }
   return 0;
