@@ -11,19 +11,21 @@ namespace fs = std::filesystem;
 using test::Finished;
 using Arguments = std::vector<std::string>;
 
-Arguments operator+(Arguments a, const Arguments& b) {
+Arguments join(Arguments a, const Arguments& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
 }
 
-struct Mode {
+struct StoreMode {
   const char* name;
   const char* chain;
   const char* backend;
-  friend std::ostream& operator<<(std::ostream& out, const Mode& mode) { return out << mode.name; }
+  friend std::ostream& operator<<(std::ostream& out, const StoreMode& mode) {
+    return out << mode.name;
+  }
 };
 
-class TxStoreCrash : public testing::TestWithParam<Mode> {
+class TxStoreCrash : public testing::TestWithParam<StoreMode> {
  protected:
   int kills() const { return test::long_run() ? 50 : 5; }
   Arguments common(const fs::path& data) const {
@@ -32,15 +34,15 @@ class TxStoreCrash : public testing::TestWithParam<Mode> {
   }
   // After pruning to completion at the tip.
   std::string fingerprint(const fs::path& data) const {
-    const Finished pruned = test::run(Arguments{"tx", "prune"} + common(data));
+    const Finished pruned = test::run(join({"tx", "prune"}, common(data)));
     EXPECT_EQ(pruned.exit_code, 0) << pruned.err;
-    const Finished digest = test::run(Arguments{"tx", "digest", "--json"} + common(data));
+    const Finished digest = test::run(join({"tx", "digest", "--json"}, common(data)));
     EXPECT_EQ(digest.exit_code, 0) << digest.err;
     return digest.out;
   }
   void expect_sound(const fs::path& data) const {
     if (!fs::exists(data / "db" / "CURRENT")) return;  // killed before there was a database
-    const Finished verified = test::run(Arguments{"tx", "verify"} + common(data));
+    const Finished verified = test::run(join({"tx", "verify"}, common(data)));
     // Killed before there was a store in it: that is said, each in its words.
     for (const char* early : {"no transaction store", "no block in", "no database in", "nothing in",
                               "still being created", "not been created", "has no"})
@@ -50,8 +52,8 @@ class TxStoreCrash : public testing::TestWithParam<Mode> {
   void run_campaign(const Arguments& command) {
     test::run_kill_campaign(
         {[&](const fs::path& data) {
-           return Arguments{test::coffer()} + command +
-                  Arguments{"--chain", GetParam().chain, "--log-level", "warn"} + common(data);
+           const Arguments settings = {"--chain", GetParam().chain, "--log-level", "warn"};
+           return join(join(join({test::coffer()}, command), settings), common(data));
          },
          [&](const fs::path& data) { return fingerprint(data); },
          [&](const fs::path& data) { expect_sound(data); }, kills()});
@@ -59,9 +61,9 @@ class TxStoreCrash : public testing::TestWithParam<Mode> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Stores, TxStoreCrash,
-                         testing::Values(Mode{"BitcoinRocksDb", "bitcoin", "rocksdb"},
-                                         Mode{"BitcoinSqlite", "bitcoin", "sqlite"},
-                                         Mode{"CardanoRocksDb", "cardano", "rocksdb"}),
+                         testing::Values(StoreMode{"BitcoinRocksDb", "bitcoin", "rocksdb"},
+                                         StoreMode{"BitcoinSqlite", "bitcoin", "sqlite"},
+                                         StoreMode{"CardanoRocksDb", "cardano", "rocksdb"}),
                          [](const auto& each) { return std::string(each.param.name); });
 
 // Within the window: one block a commit, with mempool, double spends and reorgs, and with deletion
