@@ -78,7 +78,11 @@ Result<RpcTip> RpcAnswer::tip() const {
   const auto blocks = result().find("blocks"), hash = result().find("bestblockhash");
   const std::int64_t height = blocks ? blocks->integer().value_or(-1) : -1;
   if (height < 0 || !hash) return garbled(method_);
-  return RpcTip{static_cast<std::uint64_t>(height), TRY(hash_of(*hash))};
+  RpcTip tip{static_cast<std::uint64_t>(height), TRY(hash_of(*hash)), std::nullopt};
+  const auto pruned = result().find("pruneheight");
+  const std::int64_t lowest = pruned ? pruned->integer().value_or(-1) : -1;
+  if (lowest > 0) tip.pruned_below = static_cast<std::uint64_t>(lowest);
+  return tip;
 }
 
 Result<std::vector<Hash256>> RpcAnswer::hashes() const {

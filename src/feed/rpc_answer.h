@@ -12,7 +12,10 @@ namespace coffer::feed {
 struct RpcTip {
   std::uint64_t height = 0;
   Hash256 hash{};
-  friend bool operator==(const RpcTip&, const RpcTip&) = default;
+  std::optional<std::uint64_t> pruned_below;  // of a node that deletes old blocks
+  friend bool operator==(const RpcTip& a, const RpcTip& b) {
+    return a.height == b.height && a.hash == b.hash;
+  }
 };
 
 // What a node publishes by ZMQ, and where, as it says itself.

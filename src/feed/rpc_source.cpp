@@ -251,6 +251,7 @@ Result<SourceEvent> RpcSource::next(int timeout_ms) {
 
 Result<> RpcSource::note_tip(const RpcTip& tip) {
   const std::uint64_t confirmed = confirmed_tip().value_or(0);
+  set_pruned_below(tip.pruned_below);
   set_tip(tip.height, confirmed);
   if (tip.hash == confirmed_hash_ && tip.height == confirmed) return {};
   const auto hash = TRY(client_.block_hash(tip.height));

@@ -37,4 +37,14 @@ void SourceBase::wake() {
   wake_.notify_all();
 }
 
+std::optional<std::uint64_t> SourceBase::pruned_below() const {
+  const std::lock_guard lock(tip_mutex_);
+  return pruned_below_;
+}
+
+void SourceBase::set_pruned_below(std::optional<std::uint64_t> height) {
+  const std::lock_guard lock(tip_mutex_);
+  pruned_below_ = height;
+}
+
 }  // namespace coffer::feed

@@ -15,9 +15,11 @@ class SourceBase : public Source {
  public:
   std::optional<std::uint64_t> tip_number() const final;
   std::optional<std::uint64_t> confirmed_tip() const final;
+  std::optional<std::uint64_t> pruned_below() const final;
   void interrupt() final;
 
  protected:
+  void set_pruned_below(std::optional<std::uint64_t> height);
   // One that is believed at once: files, and the simulation.
   void set_tip(std::uint64_t number) { set_tip(number, number); }
   // Nothing: the source has no block.
@@ -37,9 +39,10 @@ class SourceBase : public Source {
   virtual void on_interrupt() {}
 
   std::condition_variable wake_;
-  mutable std::mutex tip_mutex_;  // guards both numbers
+  mutable std::mutex tip_mutex_;  // guards the numbers
   std::optional<std::uint64_t> tip_number_;
   std::uint64_t confirmed_tip_ = 0;
+  std::optional<std::uint64_t> pruned_below_;
 };
 
 }  // namespace coffer::feed

@@ -118,6 +118,24 @@ void Follower::log_connected() {
   connected_ = ever_connected_ = true;
 }
 
+void Follower::warn_of_pruning() {
+  constexpr std::uint64_t kMargin = 288;
+  const auto pruned_below = source_.pruned_below();
+  if (!pruned_below || pruned_below == warned_pruned_below_) return;
+  const std::uint64_t tip =
+      std::max(chain_.position().block_count(), source_.tip_number().value_or(0));
+  for (const bus::ConsumerInfo& info : bus_.consumers()) {
+    const std::uint64_t next = info.position.block_count();
+    if (next + kMargin >= tip || next > *pruned_below + kMargin) continue;
+    log::warn("the node is about to delete blocks that are not yet applied",
+              {{"consumer", info.name},
+               {"next_height", next},
+               {"pruned_below", *pruned_below},
+               {"next", "let it catch up, or give the node more room with -prune"}});
+    warned_pruned_below_ = pruned_below;
+  }
+}
+
 Result<> Follower::find_common_block() {
   TRY(bus_.drain());  // or blocks still queued would look like blocks that are missing
   bus::Position from = chain_.position();
@@ -255,6 +273,7 @@ Result<bool> Follower::consume(BoundedQueue<Item>& queue) {
     }
     if (std::holds_alternative<feed::End>(*item)) return true;
     TRY(on_item(*item));
+    warn_of_pruning();
     if (reconnect_ || bus_.has_recovered()) return false;
     const auto tip = chain_.tip();
     const auto source_tip = source_.tip_number();

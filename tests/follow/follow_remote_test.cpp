@@ -8,6 +8,7 @@
 #include <coffer/follow/follower.h>
 #include "base/result.h"
 #include "base/temp_dir.h"
+#include "base/test_log.h"
 #include "support/emitted.h"
 #include "support/stores_fixture.h"
 
@@ -45,9 +46,11 @@ class ChainSource final : public feed::Source {
     return feed::SourceEvent(feed::Idle{});
   }
   std::optional<std::uint64_t> tip_number() const override { return blocks_.size() - 1; }
+  std::optional<std::uint64_t> pruned_below() const override { return lowest_block; }
   void interrupt() override {}
 
   std::function<bool()> may_end = [] { return true; };
+  std::optional<std::uint64_t> lowest_block;
 
  private:
   std::vector<Bytes> blocks_;
@@ -147,6 +150,28 @@ TEST_P(FollowRemote, WaitingConsumerGetsMissedBlocks) {
   ASSERT_NO_FATAL_FAILURE(follow_remote(a_.path(), chain, remote));
   EXPECT_EQ(remote.away, 0);
   EXPECT_EQ(remote.rollbacks, 0);
+}
+
+// A node that prunes goes on deleting while a consumer is away.
+TEST_P(FollowRemote, PruningNodeIsWarnedOf) {
+  const std::vector<Bytes> chain = chain_of(14, 330);
+  for (const std::optional<std::uint64_t> lowest : {std::optional<std::uint64_t>(5), {}}) {
+    const TempDir dir;
+    Stores stores(dir.path(), network_, 300);
+    Remote remote;
+    remote.away = 1'000'000;
+    bus::Bus bus({.retries = 1, .first_pause_ms = 1, .first_wait_ms = 1, .longest_wait_ms = 2});
+    bus.add(*stores.totals);
+    bus.add(remote);
+    bus.start();
+    ChainSource source(network_, chain);
+    source.lowest_block = lowest;
+    follow::Follower follower(source, network_, *stores.chain, bus, {});
+    const LogCapture log;
+    ASSERT_TRUE(follower.run());
+    bus.stop();
+    EXPECT_EQ(log.text().find("not yet applied") != std::string::npos, lowest.has_value());
+  }
 }
 
 TEST_P(FollowRemote, ConsumerAheadOfTheHeadersWaits) {

@@ -63,6 +63,9 @@ class Source {
   // counts, and no more blocks than there are slots up to its tip.
   virtual std::optional<std::uint64_t> confirmed_tip() const { return tip_number(); }
 
+  // The height below which it no longer has blocks, if it deletes old ones. Thread-safe.
+  virtual std::optional<std::uint64_t> pruned_below() const { return std::nullopt; }
+
   // Ends a wait in next(), now and from now on.
   virtual void interrupt() = 0;
 };

@@ -103,6 +103,8 @@ class Follower {
   // What to do about a failure of follow_once(). An error: give up.
   Result<> on_failure(Error error, Retry& retry);
   void log_connected();
+  // Before a node deletes blocks that a consumer still needs.
+  void warn_of_pruning();
   void set_state(FollowState state, std::string problem = "");
 
   feed::Source& source_;
@@ -119,6 +121,7 @@ class Follower {
   bool ever_connected_ = false;
   // What failed is ours: asking the source again does not mend it.
   std::atomic<bool> own_failure_{false};
+  std::optional<std::uint64_t> warned_pruned_below_;
   std::optional<std::uint64_t> delivered_;           // the number of the last block delivered
   std::unordered_set<Hash256, HashOfHash> mempool_;  // of the run() thread
   mutable std::mutex mutex_;                         // guards status_
