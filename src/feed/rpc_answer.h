@@ -12,7 +12,7 @@ namespace coffer::feed {
 struct RpcTip {
   std::uint64_t height = 0;
   Hash256 hash{};
-  std::optional<std::uint64_t> pruned_below;  // of a node that deletes old blocks
+  std::optional<std::uint64_t> pruned_below = {};  // of a node that deletes old blocks
   friend bool operator==(const RpcTip& a, const RpcTip& b) {
     return a.height == b.height && a.hash == b.hash;
   }

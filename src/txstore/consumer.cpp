@@ -25,7 +25,8 @@ struct Consumer::Impl {
       : store(the_store),
         impl(*the_store.impl_),
         policy({kHeldBlocks, kHeldBytes, impl.options.window}),
-        position(the_store.tip().position) {}
+        committed(the_store.tip().position),
+        position(committed) {}
 
   Result<> open();
   // The unmined ones after `after`, which moves on; none at the end.
@@ -36,6 +37,10 @@ struct Consumer::Impl {
   // Steps until nothing is due, or until `work` transactions were looked at.
   Result<> clean(std::uint64_t work);
   Result<> roll_back(const bus::Position& to);
+  // Another process that follows into the same database may have led the store elsewhere: then this
+  // one goes on from there. Errors: kUnavailable.
+  Result<> check_tip(const Workspace& work);
+  void adopt_tip();
   // Whether it was stored, or is valid again.
   Result<bool> see(const bus::TxSeen& seen);
   Result<> see_waiting(std::vector<Hash256> arrived);
@@ -51,6 +56,9 @@ struct Consumer::Impl {
   ReferenceIndex references;
   bool redeem_removed = false;  // this process knows that the first Allegra block was applied
   bool cleanup_due = true;
+
+  bus::Position committed;  // where this process left the store
+  bool led_elsewhere = false;
 
   mutable std::mutex mutex;
   bus::Position position;  // with what is held
@@ -130,13 +138,23 @@ bool Consumer::can_wait() const {
   return impl_->impl.backend->can_wait();
 }
 
+Result<> Consumer::probe() {
+  TRY(flush());
+  return impl_->impl.backend->read([](View&) -> Result<> { return {}; });
+}
+
 Result<> Consumer::on_block(const bus::BlockApplied& block) {
   Impl& self = *impl_;
   if (self.policy.must_commit_before(self.held_size, block)) TRY(self.commit());
-  self.held.push_back(block);
-  self.held_txs += block.block->txs.size();
-  self.held_size = {self.held_size.blocks + 1, self.held_size.bytes + block.block->raw.size(),
-                    self.policy.is_below_window(block)};
+  // What failed is tried again with the same block: the cleanup after it, or its commit.
+  if (self.held.empty() && self.committed == block.position())
+    return self.clean(impl_->impl.options.cleanup_budget);
+  if (self.held.empty() || !(self.held.back().ordinal == block.ordinal)) {
+    self.held.push_back(block);
+    self.held_txs += block.block->txs.size();
+    self.held_size = {self.held_size.blocks + 1, self.held_size.bytes + block.block->raw.size(),
+                      self.policy.is_below_window(block)};
+  }
   {
     const std::lock_guard lock(self.mutex);
     self.position = block.position();
@@ -159,12 +177,32 @@ std::span<const chain::Outpoint> Consumer::Impl::removed_by(const chain::Block& 
   return impl.redeem_outputs;
 }
 
+Result<> Consumer::Impl::check_tip(const Workspace& work) {
+  led_elsewhere = !(work.tip().position == committed);
+  if (!led_elsewhere) return {};
+  return fail(
+      Error{Code::kUnavailable, false,
+            "another process has led the transaction store elsewhere; going on from there"});
+}
+
+void Consumer::Impl::adopt_tip() {
+  const auto tip = impl.read<Tip>([](View& view) -> Result<Tip> { return view.tip(); });
+  if (!tip) return;  // asked again when the database is back
+  held.clear();
+  held_txs = 0;
+  held_size = {};
+  committed = tip->position;
+  const std::lock_guard lock(mutex);
+  position = committed;
+}
+
 Result<> Consumer::Impl::commit() {
   if (held.empty()) return {};
   const Stopwatch watch;
   bool removed = redeem_removed;
   const auto applied =
       impl.run<BlockEffects>(Hold::kTip, [&](Workspace& work) -> Result<BlockEffects> {
+        TRY(check_tip(work));
         BlockEffects total;
         removed = redeem_removed;
         for (const bus::BlockApplied& event : held) {
@@ -182,7 +220,11 @@ Result<> Consumer::Impl::commit() {
         work.changes().bulk = held.size() > 1;
         return total;
       });
-  if (!applied) return fail(applied.error());
+  if (!applied) {
+    if (led_elsewhere) adopt_tip();
+    return fail(applied.error());
+  }
+  committed = held.back().position();
   const BlockEffects total = *applied;
   redeem_removed = removed;
   std::vector<Hash256> arrived;
@@ -239,6 +281,7 @@ Result<> Consumer::Impl::roll_back(const bus::Position& to) {
   const Stopwatch watch;
   const auto rolled =
       impl.run<UndoneBlock>(Hold::kTip, [&](Workspace& work) -> Result<UndoneBlock> {
+        TRY(check_tip(work));
         UndoneBlock all;
         const Tip& tip = work.tip();
         const std::int64_t target = to.at_origin ? -1 : static_cast<std::int64_t>(to.ordinal.value);
@@ -277,7 +320,11 @@ Result<> Consumer::Impl::roll_back(const bus::Position& to) {
         }
         return all;
       });
-  if (!rolled) return fail(rolled.error());
+  if (!rolled) {
+    if (led_elsewhere) adopt_tip();
+    return fail(rolled.error());
+  }
+  committed = to;
   if (rolled->restored_removed) redeem_removed = false;
   if (impl.network.family == chain::Family::kCardano) TRY(index_references(rolled->ids));
   cleanup_due = true;

@@ -9,7 +9,7 @@
 namespace coffer::txstore {
 namespace {
 
-constexpr std::uint64_t kProgressEvery = 10'000;
+constexpr std::uint64_t kProgressEvery = 1'000;
 
 class Verifier {
  public:

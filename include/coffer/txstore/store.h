@@ -173,6 +173,7 @@ class Consumer final : public bus::Consumer {
   Result<> on_tx_dropped(const bus::TxDropped& dropped) override;
   Result<> flush() override;
   bool can_wait() const override;
+  Result<> probe() override;
   Result<std::optional<bus::Position>> newest_block_below(
       std::uint64_t below_height) const override;
 

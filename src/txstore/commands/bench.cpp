@@ -25,7 +25,7 @@ namespace coffer::txstore {
 namespace {
 
 constexpr std::uint64_t kSimulatedTxs = 500;
-constexpr std::uint64_t kParents = 20'000, kChildren = 3, kInputs = 2;
+constexpr std::uint64_t kBenchParents = 20'000, kBenchChildren = 3, kBenchInputs = 2;
 
 struct BenchChain {
   const config::Config& config;
@@ -162,6 +162,19 @@ Result<double> write_raw(const std::filesystem::path& from, const std::filesyste
   return watch.seconds();
 }
 
+// Files of all columns after compaction.
+Result<double> compacted_bytes(const std::filesystem::path& path) {
+  auto db = TRY(open_database(path, columns()));
+  double bytes = 0;
+  for (const kv::ColumnOptions& each : columns()) {
+    const kv::Column column = TRY(db->column(each.name));
+    TRY(db->compact(column));
+    if (const auto size = db->property(column, "rocksdb.total-sst-files-size"))
+      bytes += std::stod(*size);
+  }
+  return bytes;
+}
+
 struct AtTip {
   double seconds = 0, raw_seconds = 0;
   std::uint64_t blocks = 0, transactions = 0, deleted = 0, rows = 0;
@@ -288,18 +301,18 @@ Result<double> delete_alone(const BenchChain& bench) {
     tx.mined_in = BlockRef::of(at(1));
     return tx;
   };
-  for (std::uint64_t first = 0; first < kParents; first += 1'000) {
+  for (std::uint64_t first = 0; first < kBenchParents; first += 1'000) {
     std::vector<NewTx> txs;
     std::vector<SpendRequest> spends;
     for (std::uint64_t i = first; i < first + 1'000; ++i) {
       std::vector<chain::Outpoint> inputs;
-      for (std::uint64_t k = 0; k < kInputs; ++k) {
+      for (std::uint64_t k = 0; k < kBenchInputs; ++k) {
         txs.push_back(create(1 + k, i, {}, 2));
         inputs.push_back({txs.back().id, 0});
       }
-      txs.push_back(create(4, i, std::move(inputs), kChildren));
+      txs.push_back(create(4, i, std::move(inputs), kBenchChildren));
       spends.push_back({txs.back().id, {}});
-      for (std::uint64_t k = 0; k < kChildren; ++k) {
+      for (std::uint64_t k = 0; k < kBenchChildren; ++k) {
         txs.push_back(create(5 + k, i, {{bench_id(4, i), static_cast<std::uint32_t>(k)}}, 1));
         spends.push_back({txs.back().id, {}});
       }
@@ -312,8 +325,8 @@ Result<double> delete_alone(const BenchChain& bench) {
   const Stopwatch watch;
   const CleanupReport report = TRY(store->prune());
   const double seconds = watch.seconds();
-  if (report.deleted != kParents)
-    return fail(Code::kInternal, "{} of {} parents were deleted", report.deleted, kParents);
+  if (report.deleted != kBenchParents)
+    return fail(Code::kInternal, "{} of {} parents were deleted", report.deleted, kBenchParents);
   return seconds;
 }
 
@@ -369,6 +382,10 @@ Result<> run_bench_txstore(const node::Context& context, const BenchTxArguments&
   report.add("raw writes", fmt::format("{:.2f} s", raw),
              fmt::format("the {} final rows through memtables; sync takes {:.2f} of it",
                          cli::with_thousands(rows), synced.seconds / raw));
+  const double stored = static_cast<double>(synced.stats.counts.records);
+  report.add("disk", fmt::format("{:.0f} bytes", TRY(compacted_bytes(path)) / stored),
+             fmt::format("a stored transaction, compacted; {:.0f} of them are its raw bytes",
+                         static_cast<double>(synced.stats.counts.bytes) / stored));
   if (!arguments.sql_store.empty()) {
     const SqlBench sql = TRY(bench_sql(bench.network, {arguments.sql_store, arguments.sql_playback},
                                        [&](Store& store) { return feed_at_tip(bench, store); }));
@@ -388,9 +405,9 @@ Result<> run_bench_txstore(const node::Context& context, const BenchTxArguments&
                       tip.blocks, cli::with_thousands(tip.deleted), cli::with_thousands(tip.rows),
                       tip.raw_seconds / tip.seconds));
     const double deleting = TRY(delete_alone(bench));
-    report.add("deletion alone", fmt::format("{} parents/s", per_second(kParents, deleting)),
-               fmt::format("{} parents of {} children and {} inputs", cli::with_thousands(kParents),
-                           kChildren, kInputs));
+    report.add("deletion alone", fmt::format("{} parents/s", per_second(kBenchParents, deleting)),
+               fmt::format("{} parents of {} children and {} inputs",
+                           cli::with_thousands(kBenchParents), kBenchChildren, kBenchInputs));
   }
   std::printf("%s", (context.json ? report.json() : report.table()).c_str());
   return {};

@@ -13,6 +13,7 @@
 #include "txstore/commands/commands.h"
 #include "txstore/commands/open_store.h"
 #include "txstore/settings.h"
+#include "txstore/sql/backend.h"
 
 namespace coffer::txstore {
 namespace {
@@ -29,9 +30,9 @@ Result<bool> can_read(follow::SourceBlockReader& reader, std::uint64_t height) {
   const auto block = reader.read(height);
   if (block) return true;
   const Error& error = block.error();
-  // A source that does not answer at all is no source without blocks.
-  if (error.retryable && error.code == Code::kUnavailable) return fail(error);
-  return false;
+  const bool is_pruned = error.code == Code::kUnavailable && !error.retryable;
+  if (is_pruned || error.code == Code::kNotFound) return false;
+  return fail(error);  // it does not answer, or not to us
 }
 
 // A pruned node has the newest blocks only, so the border is found by halving.
@@ -86,23 +87,6 @@ Result<> check_rebuildable(const Context& context, const OpenStore& opened) {
               missing);
 }
 
-// Everything but `marks`. PostgreSQL has the tables in a schema of their own.
-Result<> erase_tables(sql::Database& database) {
-  const std::string schema = database.dialect() == sql::Dialect::kPostgres ? "txstore." : "";
-  return database.run_transaction([&](sql::Transaction& transaction) -> Result<> {
-    for (const char* table : {"transactions", "tx_bodies", "inputs", "outputs", "block_ids",
-                              "txstore_blocks", "txstore_counts"})
-      TRY(transaction.execute(fmt::format("DELETE FROM {}{}", schema, table)));
-    TRY(transaction.execute(
-        fmt::format("INSERT INTO {}txstore_counts (only_row) VALUES (1)", schema)));
-    TRY(transaction.execute(
-        fmt::format("UPDATE {}txstore_tip SET position = $1, final_height = -1, first_block = NULL",
-                    schema),
-        {ByteView()}));
-    return {};
-  });
-}
-
 }  // namespace
 
 Result<> run_tx_rebuild(const Context& context, bool yes) {
@@ -122,7 +106,7 @@ Result<> run_tx_rebuild(const Context& context, bool yes) {
     if (opened)
       if (const auto stats = opened->store->stats())
         records = static_cast<std::uint64_t>(std::max<std::int64_t>(stats->counts.records, 0));
-    if (opened && opened->sql) TRY(erase_tables(*opened->sql));
+    if (opened && opened->sql) TRY(erase(*opened->sql));
   }
   if (config.of<Settings>().backend == "rocksdb") TRY(node::rebuild_consumer(config, "txstore"));
   json::Writer out;

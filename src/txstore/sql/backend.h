@@ -14,6 +14,9 @@ std::span<const sql::Migration> embedded_migrations();
 // These migrations, and the network as the owner of the data (E5). Thread-safe.
 sql::MigrateOptions migrations(const chain::Network& network);
 
+// Empties all tables but what people did; the next start fills them again.
+Result<> erase(sql::Database& database);
+
 // The database must outlive it. Thread-safe, and safe beside other processes. Errors: kConflict for
 // a database of another network, or a schema that `schema` does not allow to bring up to date.
 Result<std::unique_ptr<Backend>> open_sql(sql::Database& db, const chain::Network& network,
