@@ -7,13 +7,13 @@ void WaitingTxs::add(const bus::TxSeen& seen, const Hash256& missing_parent) {
   const std::size_t bytes = bus::weight(seen);
   if (bytes > most_bytes_) return;
   while (!order_.empty() && (by_id_.size() >= most_ || bytes_ + bytes > most_bytes_)) {
-    const Hash256 oldest = order_.front();
+    const Place oldest = order_.front();
     order_.pop_front();
-    remove(oldest);
+    if (is_taken(oldest)) remove(oldest.id);
   }
-  by_id_.emplace(seen.id(), Waiting{seen, missing_parent});
+  by_id_.emplace(seen.id(), Waiting{seen, missing_parent, ++added_});
   by_parent_.emplace(missing_parent, seen.id());
-  order_.push_back(seen.id());
+  order_.push_back({added_, seen.id()});
   bytes_ += bytes;
 }
 
@@ -30,7 +30,12 @@ void WaitingTxs::remove(const Hash256& id) {
   by_id_.erase(found);
   // Its place in the order is passed over when it comes up; it does not outgrow the bound by much.
   if (order_.size() > 2 * most_ + 16)
-    std::erase_if(order_, [&](const Hash256& each) { return !by_id_.contains(each); });
+    std::erase_if(order_, [&](const Place& each) { return !is_taken(each); });
+}
+
+bool WaitingTxs::is_taken(const Place& place) const {
+  const auto found = by_id_.find(place.id);
+  return found != by_id_.end() && found->second.number == place.number;
 }
 
 std::vector<bus::TxSeen> WaitingTxs::take(const Hash256& parent) {

@@ -22,12 +22,21 @@ class WaitingTxs {
   struct Waiting {
     bus::TxSeen seen;
     Hash256 parent{};
+    std::uint64_t number = 0;  // of its place in the order
   };
+  struct Place {
+    std::uint64_t number = 0;
+    Hash256 id{};
+  };
+  // Whether the one that it was given to still has it.
+  bool is_taken(const Place& place) const;
+
   const std::size_t most_, most_bytes_;
   std::size_t bytes_ = 0;
   std::unordered_map<Hash256, Waiting, HashOfHash> by_id_;
   std::unordered_multimap<Hash256, Hash256, HashOfHash> by_parent_;
-  std::deque<Hash256> order_;
+  std::uint64_t added_ = 0;
+  std::deque<Place> order_;
 };
 
 }  // namespace coffer::txstore
