@@ -168,6 +168,22 @@ Result<ItemResult> remove(Workspace& work, Record& record) {
   return ItemResult{Outcome::kDone};
 }
 
+namespace {
+
+// Another process may have deleted what was due, between the reading of the entries and of the
+// records, which locks them. Then the entries are gone too.
+Result<> check_deleted_meanwhile(Workspace& work, std::span<const Hash256> missing,
+                                 std::size_t limit) {
+  if (missing.empty()) return {};
+  for (const DueEntry& entry : TRY(work.unit().due(work.height(), std::nullopt, limit)))
+    if (std::find(missing.begin(), missing.end(), entry.id) != missing.end())
+      return fail(Code::kCorrupt,
+                  "a due entry names a transaction that is not stored; run 'coffer tx rebuild'");
+  return {};
+}
+
+}  // namespace
+
 Result<> clean_due(Workspace& work, std::uint64_t budget, CleanupReport& report) {
   if (work.tip().position.at_origin) return {};
   const std::size_t limit = std::min<std::size_t>(kRecordsAStep, budget);
@@ -178,13 +194,14 @@ Result<> clean_due(Workspace& work, std::uint64_t budget, CleanupReport& report)
   for (const DueEntry& entry : due) ids.push_back(entry.id);
   TRY(work.load(ids));
   std::vector<Record*> records;
+  std::vector<Hash256> missing;
   for (const Hash256& id : ids) {
-    Record* record = work.find(id);
-    if (record == nullptr)
-      return fail(Code::kCorrupt,
-                  "a due entry names a transaction that is not stored; run 'coffer tx rebuild'");
-    records.push_back(record);
+    if (Record* record = work.find(id))
+      records.push_back(record);
+    else
+      missing.push_back(id);
   }
+  TRY(check_deleted_meanwhile(work, missing, limit));
   TRY(clean(work, std::move(records), budget, report));
   if (due.size() == limit) report.done = false;
   return {};
