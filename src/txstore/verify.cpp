@@ -3,6 +3,7 @@
 #include <set>
 
 #include "base/result.h"
+#include "txstore/facts.h"
 #include "txstore/store_impl.h"
 #include "txstore/undo.h"
 
@@ -60,24 +61,21 @@ class Verifier {
       if (record.pages[page].entries.empty()) pages.push_back({&record, page});
     if (!pages.empty()) TRY(view_.load_pages(pages));
     std::uint32_t spendable = 0, spent = 0;
-    std::vector<Hash256> children;
+    std::vector<std::uint32_t> spent_outputs;
     for (std::uint32_t i = 0; i < tx.outputs; ++i) {
       const Entry& entry = record.entry(i);
       spendable += entry.unspendable ? 0 : 1;
       spent += entry.spent ? 1 : 0;
       if (entry.final && !entry.spent)
         return damaged("output {} of {} is final and unspent", i, name(tx.id));
-      if (entry.final) {
-        ++counts_.final_entries;
-      } else if (entry.spent && !entry.removed) {
-        children.push_back(entry.spender);
-      }
+      if (entry.final) ++counts_.final_entries;
+      if (entry.spent && !entry.removed) spent_outputs.push_back(i);
       ++verified_.entries;
     }
     if (spendable != tx.spendable || spent != tx.spent)
       return damaged("{} counts {} spendable and {} spent outputs and has {} and {}", name(tx.id),
                      tx.spendable, tx.spent, spendable, spent);
-    TRY(check_children(record, std::move(children)));
+    TRY(check_children(record, spent_outputs));
     TRY(check_parents(record));
     TRY(check_stamp(tx));
     ++counts_.records;
@@ -85,37 +83,62 @@ class Verifier {
     if (tx.state == State::kUnmined) ++counts_.unmined;
     if (tx.state == State::kConflicting) ++counts_.conflicting;
     if (tx.kept != retention::Reason::kDeletable) ++counts_.kept[static_cast<std::size_t>(tx.kept)];
+    for (const MinedIn& in : tx.blocks)
+      if (in.on_longest_chain && static_cast<std::int64_t>(in.block.height) > line().final_height)
+        ++mined_in_[{in.block.height, in.block.id}];
     if (tx.due_at) due_.insert({*tx.due_at, tx.id});
     if (tx.unmined_since) unmined_.insert({*tx.unmined_since, tx.id});
     return {};
   }
 
-  // A spender that is not final is stored, not conflicting, and has the output among its inputs.
-  Result<> check_children(const Record& record, std::vector<Hash256> children) {
+  // A spender is stored, not conflicting, and has the output among its inputs. One that is final
+  // may be gone; then the index of pruned ones must tell.
+  Result<> check_children(Record& record, std::span<const std::uint32_t> outputs) {
     std::map<Hash256, Record> loaded;
-    std::sort(children.begin(), children.end());
-    children.erase(std::unique(children.begin(), children.end()), children.end());
-    std::vector<Record*> wanted;
-    for (const Hash256& id : children) {
-      Record& child = loaded[id];
-      child.head.id = id;
-      wanted.push_back(&child);
+    for (const std::uint32_t i : outputs) {
+      const Hash256& id = record.entry(i).spender;
+      loaded[id].head.id = id;
     }
+    std::vector<Record*> wanted;
+    for (auto& [id, child] : loaded) wanted.push_back(&child);
     if (!wanted.empty()) TRY(view_.load(wanted));
-    for (const auto& [id, child] : loaded) {
+    for (const std::uint32_t i : outputs) {
+      const Entry& entry = record.entry(i);
+      Record& child = loaded[entry.spender];
+      if (entry.final) final_[{entry.spender, record.head.id}] = child.present;
+      if (!child.present && entry.final) continue;
       if (!child.present)
         return damaged("{} says that {} spent it, which is not stored", name(record.head.id),
-                       name(id));
+                       name(entry.spender));
       if (child.head.state == State::kConflicting)
         return damaged("{} says that {} spent it, which is conflicting", name(record.head.id),
-                       name(id));
+                       name(entry.spender));
+      if (entry.final && !retention::is_final(child_facts(&child), line()))
+        return damaged("{} says that {} is final, which can still be undone", name(record.head.id),
+                       name(entry.spender));
+      if (!child.has_inputs()) {
+        child.inputs.clear();
+        for (const StoredInput& input : TRY(body_of(child)).inputs)
+          child.inputs.push_back(input.outpoint);
+      }
+      if (entry.spender_input >= child.inputs.size() ||
+          child.inputs[entry.spender_input] != chain::Outpoint{record.head.id, i})
+        return damaged("output {} of {} names {} as its spender, which does not spend it", i,
+                       name(record.head.id), name(entry.spender));
     }
     return {};
+  }
+  retention::ChainLine line() const { return {view_.tip().height(), view_.tip().final_height}; }
+  Result<TxBody> body_of(const Record& record) {
+    auto body = view_.body(record.head.id);
+    if (!body && body.error().code == Code::kNotFound)
+      return damaged("{} is stored without its body", name(record.head.id));
+    return body;
   }
 
   // What it spends says so, as far as it is stored; a conflicting one holds nothing.
   Result<> check_parents(const Record& record) {
-    const TxBody body = TRY(view_.body(record.head.id));
+    const TxBody body = TRY(body_of(record));
     std::map<Hash256, Record> loaded;
     std::vector<Record*> wanted;
     for (const StoredInput& input : body.inputs) {
@@ -143,7 +166,7 @@ class Verifier {
       if (record.head.state == State::kMined && !holds && !entry.unspendable)
         return damaged("{} is mined and does not hold its input {}", name(record.head.id),
                        chain::display(family_, outpoint));
-      if (record.head.state == State::kConflicting && holds && !entry.final)
+      if (record.head.state == State::kConflicting && holds)
         return damaged("{} is conflicting and holds {}", name(record.head.id),
                        chain::display(family_, outpoint));
     }
@@ -173,6 +196,8 @@ class Verifier {
       return damaged("{} may go before its own block", name(tx.id));
     if ((tx.delete_at_height || tx.preserve_until) && !tx.due_at)
       return damaged("{} is stamped and will never be looked at", name(tx.id));
+    if (tx.due_at && !tx.delete_at_height && !tx.preserve_until && !tx.absent_since)
+      return damaged("{} is looked at without a reason", name(tx.id));
     if (tx.due_at && tx.delete_at_height && *tx.due_at < *tx.delete_at_height)
       return damaged("{} is looked at before its delete_at_height", name(tx.id));
     if ((tx.state == State::kUnmined) != tx.unmined_since.has_value())
@@ -201,28 +226,21 @@ class Verifier {
     return {};
   }
 
-  Result<bool> has_final_entry(const PrunedRef& ref) {
-    Record parent;
-    parent.head.id = ref.parent;
-    Record* wanted[] = {&parent};
-    TRY(view_.load(wanted));
-    if (!parent.present) return false;
-    std::vector<PageRef> pages;
-    for (std::uint32_t page = 0; page < parent.pages.size(); ++page)
-      if (parent.pages[page].entries.empty()) pages.push_back({&parent, page});
-    if (!pages.empty()) TRY(view_.load_pages(pages));
-    for (std::uint32_t i = 0; i < parent.head.outputs; ++i)
-      if (parent.entry(i).final && parent.entry(i).spender == ref.child) return true;
-    return false;
-  }
-
   Result<> check_pruned() {
-    return view_.for_each_pruned([&](const PrunedRef& ref) -> Result<bool> {
-      if (!TRY(has_final_entry(ref)))
+    const Result<> walked = view_.for_each_pruned([&](const PrunedRef& ref) -> Result<bool> {
+      const auto found = final_.find({ref.child, ref.parent});
+      if (found == final_.end())
         return damaged("{} is remembered as pruned, and no entry of {} says so", name(ref.child),
                        name(ref.parent));
+      final_.erase(found);
       return true;
     });
+    if (!walked) return walked;
+    for (const auto& [pair, stored] : final_)
+      if (!stored)
+        return damaged("{} is pruned, and only its parent {} knows", name(pair.first),
+                       name(pair.second));
+    return {};
   }
 
   // Every block in the window has its list, and what is in it is stored and says so.
@@ -257,6 +275,10 @@ class Verifier {
           }))
         return damaged("block {} lists {}, which does not say so", ref.height, name(id));
     }
+    const std::uint64_t mined = mined_in_[{ref.height, ref.id}];
+    if (static_cast<std::int64_t>(ref.height) > line().final_height && mined != loaded.size())
+      return damaged("block {} lists {} transactions, and {} say that they are in it", ref.height,
+                     loaded.size(), mined);
     return {};
   }
 
@@ -266,6 +288,10 @@ class Verifier {
   Store::Verified verified_;
   Counts counts_;
   std::set<DueEntry> due_, unmined_;
+  // Child and parent of entries that say final, and whether the child is stored.
+  std::map<std::pair<Hash256, Hash256>, bool> final_;
+  // How many are in a block of the window, by their own word; by height and id of the block.
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> mined_in_;
 };
 
 }  // namespace
