@@ -20,6 +20,7 @@ Result<> RocksReader::fetch(kv::Column column, const EachValue& each) {
     const std::size_t count = std::min(kKeysAtOnce, keys_.size() - begin);
     TRY(db_.multi_get(column, std::span(keys_).subspan(begin, count), values_, snapshot_));
     io.reads += count;
+    ++io.calls;
     for (std::size_t i = 0; i < count; ++i) {
       const std::optional<ByteView> value = values_[i];
       if (value) io.bytes_read += value->size();
@@ -32,7 +33,7 @@ Result<> RocksReader::fetch(kv::Column column, const EachValue& each) {
 
 Result<std::optional<Bytes>> RocksReader::get(kv::Column column, ByteView key) {
   auto value = TRY(db_.get(column, key, snapshot_));
-  io_.add({.reads = 1, .bytes_read = value ? value->size() : 0});
+  io_.add({.reads = 1, .bytes_read = value ? value->size() : 0, .calls = 1});
   return value;
 }
 
@@ -79,7 +80,7 @@ Result<> RocksReader::load_inputs(std::span<Record* const> records) {
 Result<TxBody> RocksReader::body(const Hash256& id) {
   kv::Pinned value;
   const bool found = TRY(db_.get_pinned(columns_.body, id.view(), value, snapshot_));
-  io_.add({.reads = 1, .bytes_read = found ? value.view().size() : 0});
+  io_.add({.reads = 1, .bytes_read = found ? value.view().size() : 0, .calls = 1});
   if (!found)
     return fail(Code::kNotFound, "the body of transaction {} is not stored",
                 chain::display(family_, id));
