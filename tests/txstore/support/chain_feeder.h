@@ -84,10 +84,9 @@ class ChainFeeder {
     tell(emission.after);
   }
   void add(const Bytes& raw, std::uint64_t behind = 0) {
-    auto block = std::make_shared<chain::Block>();
-    block->storage = raw;
-    const auto decoded = chain::decode_into(*block, network_, block->storage);
+    auto decoded = chain::decode(network_, raw);
     ASSERT_TRUE(decoded) << decoded.error().message;
+    const auto block = std::make_shared<chain::Block>(std::move(*decoded));
     if (network_.family == chain::Family::kBitcoin) {
       block->number = BlockNumber(blocks_.size());
       block->slot = Slot(blocks_.size());
@@ -118,9 +117,10 @@ class ChainFeeder {
   }
   bus::TxSeen seen(const Bytes& raw) const {
     auto tx = std::make_shared<chain::Block>();
-    tx->storage = raw;
-    const auto decoded = chain::decode_tx_into(*tx, network_, tx->storage);
+    Bytes bytes = raw;
+    const auto decoded = chain::decode_tx_into(*tx, network_, bytes);
     CHECK(decoded.has_value());
+    tx->storage = std::move(bytes);  // decoding empties the block that it fills
     return {tx};
   }
 
