@@ -19,9 +19,12 @@ class BlockApplier {
 
   Result<BlockEffects> apply() {
     TRY(load());
-    if (work_.tip().position.at_origin && !todo_.position.at_origin && height_ != 0)
+    const bool is_first = work_.tip().position.at_origin;
+    if (is_first && !todo_.position.at_origin && height_ != 0)
       work_.set_first_block(todo_.position);
-    const std::int64_t final_before = work_.tip().final_height;
+    // Before its first block a store has none to drop, however high that is.
+    const std::int64_t final_before =
+        is_first ? static_cast<std::int64_t>(height_) : work_.tip().final_height;
     work_.set_tip(todo_.position);
     TRY(resolve_conflicts());
     for (const chain::Tx& tx : block_.txs) TRY(apply_tx(tx));
