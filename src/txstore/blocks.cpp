@@ -89,10 +89,18 @@ class BlockApplier {
     Record* record = work_.find(tx.id);
     if (record == nullptr) {
       record = &create_record(work_, new_tx(block_, tx, ref_), height_);
+      TRY(forget_lock(tx.id));
     } else {
       TRY(take_over(*record, tx));
     }
     take_inputs_by_force(*record);
+    return {};
+  }
+
+  // Mining unlocks, also what was locked before the store was built anew.
+  Result<> forget_lock(const Hash256& id) {
+    const Mark* mark = work_.find_mark(id);
+    if (mark != nullptr && mark->locked) TRY(work_.mark(id))->locked = false;
     return {};
   }
 
@@ -129,7 +137,7 @@ class BlockApplier {
     }
     if (head.locked) {
       ++effects_.overrides;
-      if (work_.find_mark(head.id) != nullptr) TRY(work_.mark(head.id))->locked = false;
+      TRY(forget_lock(head.id));
     }
     (void)set_mined(work_, record, ref_, true, height_);
     return {};
