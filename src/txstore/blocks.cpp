@@ -126,9 +126,13 @@ class BlockApplier {
       reset_outputs(work_, record, made);
       TRY(replace_body(record, std::move(made)));
     } else {
-      // The same id with other witnesses is no conflict; the block's bytes win (X9).
+      // The same id with other witnesses is no conflict; the block's bytes win (X9). And a parent
+      // may be known now that was not when the transaction was seen.
       const TxBody stored = TRY(work_.body(record));
-      if (stored.raw != made.raw) TRY(replace_body(record, std::move(made)));
+      const bool knows_more = std::ranges::any_of(stored.inputs, [&](const StoredInput& input) {
+        return !input.amount && work_.find_entry(input.outpoint) != nullptr;
+      });
+      if (stored.raw != made.raw || knows_more) TRY(replace_body(record, std::move(made)));
     }
     if (head.state == State::kConflicting) {
       work_.touch(record);
