@@ -166,7 +166,7 @@ class Verifier {
       if (record.head.state == State::kMined && !holds && !entry.unspendable)
         return damaged("{} is mined and does not hold its input {}", name(record.head.id),
                        chain::display(family_, outpoint));
-      if (record.head.state == State::kConflicting && holds)
+      if (record.head.state == State::kConflicting && holds && !entry.final)
         return damaged("{} is conflicting and holds {}", name(record.head.id),
                        chain::display(family_, outpoint));
     }
