@@ -8,13 +8,9 @@
 #include "feed/block_file.h"
 #include "txstore/sql/backend.h"
 #include "txstore/support/chain_feeder.h"
+#include "txstore/support/stores.h"
 
 namespace coffer::txstore::test {
-
-enum class Engine : std::uint8_t { kRocksDb, kSqlite };
-inline std::ostream& operator<<(std::ostream& out, Engine engine) {
-  return out << (engine == Engine::kRocksDb ? "RocksDb" : "Sqlite");
-}
 
 // The lines of `coffer tx dump`.
 inline std::vector<std::string> dump_of(const Store& store) {
