@@ -230,6 +230,17 @@ std::vector<DamageCase> entry_cases() {
          counts.final_entries = -1;
          store.save(store.picked(), counts);
        }},
+      {"EntryFinalAndUnspent", "is final and unspent",
+       [](Damaged store) {
+         auto [record, entry] = store.pick_entry([&](const Record& each, const Entry& output) {
+           return each.head.unspent() > 0 && !output.spent && !output.unspendable;
+         });
+         entry->final = true;
+         Counts counts;
+         counts.final_entries = 1;
+         store.save(store.picked(), counts);
+       },
+       true},
   };
 }
 
@@ -270,9 +281,24 @@ std::vector<DamageCase> head_cases() {
               [](Damaged store, StoredTx& tx) { tx.due_at = store.tip().height() + 3; })},
       {"DueBeforeStamp", "before its delete_at_height",
        change(stamped, [](Damaged, StoredTx& tx) { tx.due_at = *tx.delete_at_height - 1; })},
+      {"StampBeforeOwnBlock", "before its own block",
+       change(stamped,
+              [](Damaged, StoredTx& tx) {
+                tx.delete_at_height = tx.due_at = *tx.highest_height() - 1;
+              })},
       {"UnminedHeightMissing", "since when it is unmined",
        change([](const Record& record) { return record.head.state == State::kUnmined; },
               [](Damaged, StoredTx& tx) { tx.unmined_since.reset(); })},
+      {"StateAndBlocksDiffer", "does not follow from its blocks",
+       [=](Damaged store) {
+         Record record = store.pick(unstamped);
+         record.head.state = State::kUnmined;
+         record.head.unmined_since = store.tip().height();
+         Counts counts;
+         counts.unmined = 1;
+         store.save(std::move(record), counts);
+       },
+       true},
       {"ConflictingWithChildren", "conflicting",
        [](Damaged store) {
          Record record = store.pick([&](const Record& each) {
