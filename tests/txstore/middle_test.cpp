@@ -8,21 +8,22 @@ using chain::Family;
 
 constexpr std::uint64_t kMiddleFirst = 200, kMiddleWindow = 50;
 
-class MiddleOfChain : public testing::TestWithParam<Family> {
+class MiddleOfChain : public testing::TestWithParam<std::tuple<Family, Engine>> {
  protected:
-  MiddleOfChain()
-      : chain_({.family = GetParam(), .seed = 3, .txs_per_block = 8, .reorg_every = 0}) {
+  MiddleOfChain() : chain_({.family = family(), .seed = 3, .txs_per_block = 8, .reorg_every = 0}) {
     options_.window = options_.block_height_retention = kMiddleWindow;
-    network_ = chain::find_network(GetParam() == Family::kBitcoin ? "bitcoin" : "cardano", "devnet")
-                   .value();
+    network_ =
+        chain::find_network(family() == Family::kBitcoin ? "bitcoin" : "cardano", "devnet").value();
     // What the store never hears of.
     while (chain_.best().size() < kMiddleFirst) {
       const feed::Emission emission = chain_.next();
       chain::Block block = chain::decode(network_, emission.block).value();
       for (const chain::Tx& tx : block.txs) older_.insert(tx.id);
     }
-    fed_.emplace(network_, options_, std::vector<chain::GenesisUtxo>{}, kMiddleFirst);
+    fed_.emplace(network_, options_, std::vector<chain::GenesisUtxo>{}, kMiddleFirst,
+                 std::get<Engine>(GetParam()));
   }
+  static Family family() { return std::get<Family>(GetParam()); }
   void feed() {
     feed::Emission emission = chain_.next();
     tell(emission.before);
@@ -40,9 +41,10 @@ class MiddleOfChain : public testing::TestWithParam<Family> {
   std::set<Hash256> older_;
   std::optional<FedStore> fed_;
 };
-INSTANTIATE_TEST_SUITE_P(Families, MiddleOfChain,
-                         testing::Values(Family::kBitcoin, Family::kCardano),
-                         testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Chains, MiddleOfChain,
+                         testing::Combine(testing::Values(Family::kBitcoin, Family::kCardano),
+                                          testing::Values(Engine::kRocksDb, Engine::kSqlite)),
+                         family_and_engine);
 
 TEST_P(MiddleOfChain, ChildrenOfOlderParentsAreStored) {
   ASSERT_NO_FATAL_FAILURE(feed());

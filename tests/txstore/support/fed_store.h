@@ -4,13 +4,36 @@
 
 #include <unordered_map>
 
+#include "base/file.h"
 #include "base/temp_dir.h"
 #include "feed/block_file.h"
+#include "support/unpack.h"
 #include "txstore/sql/backend.h"
 #include "txstore/support/chain_feeder.h"
 #include "txstore/support/stores.h"
 
 namespace coffer::txstore::test {
+
+// The name of a test with these parameters.
+inline std::string family_and_engine(
+    const testing::TestParamInfo<std::tuple<chain::Family, Engine>>& each) {
+  return testing::PrintToString(std::get<chain::Family>(each.param)) +
+         testing::PrintToString(std::get<Engine>(each.param));
+}
+
+inline Options with_window(std::uint64_t window) {
+  Options options;
+  options.window = options.block_height_retention = window;
+  return options;
+}
+
+// The blocks of a file, packed or not.
+inline std::vector<Bytes> blocks_in(const chain::Network& network,
+                                    const std::filesystem::path& file) {
+  if (file.extension() == ".bz2")
+    return feed::split_blocks(network, as_bytes(coffer::test::unpack("bzcat", file))).value();
+  return feed::split_blocks(network, read_file(file, 100u << 20).value()).value();
+}
 
 // The lines of `coffer tx dump`.
 inline std::vector<std::string> dump_of(const Store& store) {
