@@ -5,64 +5,15 @@
 #include "base/check.h"
 #include "base/result.h"
 #include "base/stopwatch.h"
-#include "bus/commit_policy.h"
-#include "txstore/references.h"
-#include "txstore/store_impl.h"
-#include "txstore/waiting.h"
+#include "txstore/consumer_impl.h"
 
 namespace coffer::txstore {
 namespace {
 
-constexpr std::size_t kHeldBlocks = 500, kHeldBytes = 64u << 20;
-constexpr std::size_t kMostWaiting = 10'000, kMostWaitingBytes = 32u << 20;
 constexpr std::size_t kUnminedAStep = 1'000;
 constexpr std::uint8_t kAllegraEra = 3;
 
 }  // namespace
-
-struct Consumer::Impl {
-  explicit Impl(Store& the_store)
-      : store(the_store),
-        impl(*the_store.impl_),
-        policy({kHeldBlocks, kHeldBytes, impl.options.window}),
-        committed(the_store.tip().position),
-        position(committed) {}
-
-  Result<> open();
-  // The unmined ones after `after`, which moves on; none at the end.
-  Result<std::vector<Hash256>> next_unmined(std::optional<DueEntry>& after);
-  Result<> mark_absent();
-  Result<> index_references(std::span<const Hash256> ids);
-  Result<> commit();
-  // Steps until nothing is due, or until `work` transactions were looked at.
-  Result<> clean(std::uint64_t work);
-  Result<> roll_back(const bus::Position& to);
-  // Another process that follows into the same database may have led the store elsewhere: then this
-  // one goes on from there. Errors: kUnavailable.
-  Result<> check_tip(const Workspace& work);
-  void adopt_tip();
-  // Whether it was stored, or is valid again.
-  Result<bool> see(const bus::TxSeen& seen);
-  Result<> see_waiting(std::vector<Hash256> arrived);
-  std::span<const chain::Outpoint> removed_by(const chain::Block& block);
-
-  Store& store;
-  Store::Impl& impl;
-  const bus::CommitPolicy policy;
-  std::vector<bus::BlockApplied> held;
-  std::uint64_t held_txs = 0;
-  bus::HeldBlocks held_size;
-  WaitingTxs waiting{kMostWaiting, kMostWaitingBytes};
-  ReferenceIndex references;
-  bool redeem_removed = false;  // this process knows that the first Allegra block was applied
-  bool cleanup_due = true;
-
-  bus::Position committed;  // where this process left the store
-  bool led_elsewhere = false;
-
-  mutable std::mutex mutex;
-  bus::Position position;  // with what is held
-};
 
 Consumer::Consumer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Consumer::~Consumer() = default;
@@ -332,107 +283,6 @@ Result<> Consumer::Impl::roll_back(const bus::Position& to) {
   ++impl.counters.rollbacks;
   impl.counters.rollback_seconds += static_cast<double>(watch.micros()) / 1e6;
   return {};
-}
-
-// Among unmined transactions the source's newcomer wins (X8).
-Result<bool> Consumer::Impl::see(const bus::TxSeen& seen) {
-  const NewTx tx = new_tx(*seen.tx, seen.tx->txs.front(), std::nullopt);
-  std::optional<Hash256> missing;
-  std::uint64_t conflicted = 0;
-  bool stored = false;
-  const Result<> done = impl.run_unit(Hold::kRecords, [&](Workspace& work) -> Result<> {
-    missing.reset();
-    conflicted = 0;
-    stored = false;
-    std::vector<Hash256> ids{tx.id};
-    for (const chain::Outpoint& input : tx.inputs) ids.push_back(input.tx);
-    TRY(work.load(std::move(ids)));
-    TRY(work.load_entries(tx.inputs));
-    const std::uint64_t height = work.height();
-    Record* record = work.find(tx.id);
-    if (record != nullptr && record->head.state == State::kMined) return {};
-    if (record != nullptr && record->head.state == State::kUnmined) {
-      if (!record->head.absent_since) return {};
-      record->head.absent_since.reset();
-      work.restamp(*record, height);
-      return {};
-    }
-    if (record == nullptr) {
-      const ItemResult fits = check_new(work, tx);
-      if (fits.outcome == Outcome::kUnknownParent) missing = fits.other;
-      if (fits.outcome != Outcome::kDone) return {};
-    }
-    std::vector<Hash256> rivals;
-    for (const chain::Outpoint& input : tx.inputs) {
-      const Entry* entry = work.find_entry(input);
-      if (entry != nullptr && entry->spent && entry->spender != tx.id)
-        rivals.push_back(entry->spender);
-    }
-    TRY(work.load(rivals));
-    std::vector<Record*> losers;
-    for (const Hash256& id : rivals) {
-      Record* rival = work.find(id);
-      // The chain has another: the newcomer is of a branch that we do not follow, or is not valid.
-      if (rival == nullptr || rival->head.state != State::kUnmined) return {};
-      losers.push_back(rival);
-    }
-    conflicted = TRY(mark_conflicting(work, std::move(losers), height));
-    if (record == nullptr) record = &create_record(work, tx, height);
-    if (record->head.state == State::kConflicting) {
-      work.touch(*record);
-      record->head.state = State::kUnmined;
-      record->head.unmined_since = height;
-      record->head.delete_at_height.reset();
-      work.restamp(*record, height);
-    }
-    const auto unknown = work.tip().first_block ? MissingParents::kSkip : MissingParents::kRefuse;
-    const SpendResult taken = take_inputs(work, *record, {}, height, unknown);
-    if (taken.outcome != Outcome::kDone && taken.outcome != Outcome::kUnchanged)
-      return fail(Code::kConflict, "not taken: {}", to_string(taken.outcome));
-    stored = true;
-    return {};
-  });
-  // Frozen, locked or immature: what people or the chain do not allow is not an error of the
-  // source.
-  if (!done && done.error().code != Code::kConflict) return fail(done.error());
-  if (missing) waiting.add(seen, *missing);
-  {
-    const std::lock_guard lock(impl.mutex);
-    ++impl.counters.seen;
-    impl.counters.conflicted += done ? conflicted : 0;
-    impl.counters.waiting = waiting.size();
-  }
-  return done && stored;
-}
-
-Result<> Consumer::Impl::see_waiting(std::vector<Hash256> arrived) {
-  while (!arrived.empty() && waiting.size() > 0) {
-    const Hash256 parent = arrived.back();
-    arrived.pop_back();
-    for (const bus::TxSeen& child : waiting.take(parent))
-      if (TRY(see(child))) arrived.push_back(child.id());
-  }
-  return {};
-}
-
-Result<> Consumer::on_tx_seen(const bus::TxSeen& seen) {
-  TRY(impl_->commit());
-  if (!TRY(impl_->see(seen))) return {};
-  return impl_->see_waiting({seen.id()});
-}
-
-Result<> Consumer::on_tx_dropped(const bus::TxDropped& dropped) {
-  TRY(impl_->commit());
-  impl_->waiting.remove(dropped.id);
-  return impl_->impl.run_unit(Hold::kRecords, [&](Workspace& work) -> Result<> {
-    TRY(work.load({dropped.id}));
-    Record* record = work.find(dropped.id);
-    if (record == nullptr || record->head.state != State::kUnmined || record->head.absent_since)
-      return {};
-    record->head.absent_since = work.height();
-    work.restamp(*record, work.height());
-    return {};
-  });
 }
 
 Result<std::optional<bus::Position>> Consumer::newest_block_below(
