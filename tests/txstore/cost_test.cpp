@@ -48,11 +48,11 @@ class StoreCost : public testing::Test {
     advance_to(1);
   }
   void advance_to(std::uint64_t height) {
-    value_of((*store_)->advance(
+    get_value((*store_)->advance(
         bus::Position::after(Ordinal(height), {Slot(height), cost_id(1'000'000 + height)})));
   }
   void create(const std::vector<NewTx>& txs) {
-    for (const ItemResult& item : value_of((*store_)->create(txs)))
+    for (const ItemResult& item : get_value((*store_)->create(txs)))
       ASSERT_EQ(item.outcome, Outcome::kDone);
   }
   // What it reads and writes.
@@ -65,7 +65,7 @@ class StoreCost : public testing::Test {
   void spend(const std::vector<Hash256>& spenders) {
     std::vector<SpendRequest> requests;
     for (const Hash256& id : spenders) requests.push_back({id, {}});
-    for (const SpendResult& result : value_of((*store_)->spend(requests)))
+    for (const SpendResult& result : get_value((*store_)->spend(requests)))
       ASSERT_EQ(result.outcome, Outcome::kDone);
   }
 
@@ -101,7 +101,7 @@ class StoreCost : public testing::Test {
   std::unique_ptr<OpenedStore> store_;
 };
 
-constexpr std::uint64_t kInputs = 2;  // M
+constexpr std::uint64_t kCostInputs = 2;  // M
 
 // 004 §5: spend plus cleanup costs 2 + N reads and 1 + M writes of records, deletions apart.
 // Counted as decision 0008 says: index keys and pages are apart, as is reading the grandparents in
@@ -111,7 +111,7 @@ TEST_F(StoreCost, SpendAndCleanupOfParent) {
     SCOPED_TRACE(children);
     empty();
     const std::uint64_t pages = children > kPageEntries ? (children + 15) / 16 : 0;
-    const Family family = make_families(1, kInputs, static_cast<std::uint32_t>(children));
+    const Family family = make_families(1, kCostInputs, static_cast<std::uint32_t>(children));
     const IoCounts spent = cost_of([&] { spend(family.children); });
     const std::uint64_t spenders = children, parent_when_spent = 1;
     EXPECT_EQ(spent.reads, spenders + parent_when_spent + pages);
@@ -122,12 +122,12 @@ TEST_F(StoreCost, SpendAndCleanupOfParent) {
 
     advance_to(1 + kCostWindow);
     CleanupReport report;
-    const IoCounts cleaned = cost_of([&] { report = value_of((*store_)->cleanup()); });
+    const IoCounts cleaned = cost_of([&] { report = get_value((*store_)->cleanup()); });
     EXPECT_EQ(report.deleted, 1u);
     EXPECT_EQ(report.children_read, children);
-    const std::uint64_t parent_when_cleaned = 1, grandparents = kInputs;
+    const std::uint64_t parent_when_cleaned = 1, grandparents = kCostInputs;
     EXPECT_EQ(cleaned.reads, parent_when_cleaned + pages + children + grandparents);
-    const std::uint64_t pruned_keys = kInputs, tip_and_counts = 1;
+    const std::uint64_t pruned_keys = kCostInputs, tip_and_counts = 1;
     EXPECT_EQ(cleaned.puts, grandparents + pruned_keys + tip_and_counts);
     const std::uint64_t state = 1, body = 1;
     EXPECT_EQ(cleaned.deletes, state + body + due_key + pages);
@@ -139,7 +139,7 @@ TEST_F(StoreCost, SpendAndCleanupOfParent) {
     const std::uint64_t record_writes =
         (spent.puts - due_key - pages) + (cleaned.puts - pruned_keys - tip_and_counts);
     EXPECT_LE(record_reads, 2 + children);
-    EXPECT_LE(record_writes, 1 + kInputs);
+    EXPECT_LE(record_writes, 1 + kCostInputs);
   }
 }
 
@@ -161,33 +161,33 @@ TEST_F(StoreCost, SpendingOneOutputTouchesTwoKeysOfParent) {
 
 TEST_F(StoreCost, ChildrenOfBatchAreOneCall) {
   constexpr std::uint64_t kParents = 50, kChildren = 3;
-  const Family family = make_families(kParents, kInputs, kChildren);
+  const Family family = make_families(kParents, kCostInputs, kChildren);
   const IoCounts spent = cost_of([&] { spend(family.children); });
   EXPECT_EQ(spent.calls, 2u);  // the spenders, their parents
   EXPECT_EQ(spent.reads, kParents * (kChildren + 1));
   advance_to(1 + kCostWindow);
   CleanupReport report;
-  const IoCounts cleaned = cost_of([&] { report = value_of((*store_)->cleanup()); });
+  const IoCounts cleaned = cost_of([&] { report = get_value((*store_)->cleanup()); });
   EXPECT_EQ(report.deleted, kParents);
   EXPECT_EQ(cleaned.calls, 3u);  // those that are due, their children, their parents
-  EXPECT_EQ(cleaned.reads, kParents * (1 + kChildren + kInputs));
+  EXPECT_EQ(cleaned.reads, kParents * (1 + kChildren + kCostInputs));
 }
 
 TEST_F(StoreCost, IdlePassReadsNothing) {
-  const Family family = make_families(3, kInputs, 2);
+  const Family family = make_families(3, kCostInputs, 2);
   spend(family.children);
-  (void)value_of((*store_)->cleanup());  // it learns how far away the next due entry is
+  (void)get_value((*store_)->cleanup());  // it learns how far away the next due entry is
   for (std::uint64_t height = 2; height <= kCostWindow; ++height) {
     advance_to(height);
-    const IoCounts idle = cost_of([&] { (void)value_of((*store_)->cleanup()); });
+    const IoCounts idle = cost_of([&] { (void)get_value((*store_)->cleanup()); });
     EXPECT_EQ(idle.reads + idle.seeks + idle.puts + idle.deletes, 0u) << "height " << height;
   }
   advance_to(1 + kCostWindow);
-  EXPECT_EQ(value_of((*store_)->cleanup()).deleted, 3u);
+  EXPECT_EQ(get_value((*store_)->cleanup()).deleted, 3u);
   advance_to(2 + kCostWindow);
   // One look at an index that is empty now; then that is known.
-  EXPECT_EQ(cost_of([&] { (void)value_of((*store_)->cleanup()); }).reads, 0u);
-  const IoCounts idle = cost_of([&] { (void)value_of((*store_)->cleanup()); });
+  EXPECT_EQ(cost_of([&] { (void)get_value((*store_)->cleanup()); }).reads, 0u);
+  const IoCounts idle = cost_of([&] { (void)get_value((*store_)->cleanup()); });
   EXPECT_EQ(idle.reads + idle.seeks + idle.puts + idle.deletes, 0u);
 }
 
@@ -243,7 +243,7 @@ class StatementCost : public testing::Test {
     StorePlace place = StorePlace::fresh(StoreKind::kPostgres, dir_.path(), options);
     place.on_statement = [this](std::string_view) { ++statements_; };
     store_ = open_store(place);
-    consumer_ = value_of(Consumer::open(**store_));
+    consumer_ = get_value(Consumer::open(**store_));
     height_ = 0;
     (void)statements_of({});  // later ones have a block before them
   }
@@ -251,7 +251,7 @@ class StatementCost : public testing::Test {
   std::uint64_t statements_of(const std::vector<CostTx>& txs) {
     const std::uint64_t before = statements_;
     const std::uint64_t height = height_++;
-    value_of(consumer_->on_block({Ordinal(height), cost_block(height, txs), false, 0}));
+    get_value(consumer_->on_block({Ordinal(height), cost_block(height, txs), false, 0}));
     return statements_ - before;
   }
 
@@ -297,12 +297,12 @@ TEST_F(StatementCost, GenerationOfConflictingDescendantsCostsConstant) {
     for (std::uint64_t g = 1; g < generations; ++g)
       for (std::uint64_t w = 0; w < width; ++w)
         add(1'000 + 100 * g + w, {cost_id(1'000 + 100 * (g - 1)), static_cast<std::uint32_t>(w)});
-    for (const ItemResult& item : value_of((*store_)->create(txs)))
+    for (const ItemResult& item : get_value((*store_)->create(txs)))
       EXPECT_EQ(item.outcome, Outcome::kDone);
-    for (const SpendResult& result : value_of((*store_)->spend(spends)))
+    for (const SpendResult& result : get_value((*store_)->spend(spends)))
       EXPECT_EQ(result.outcome, Outcome::kDone);
     const std::uint64_t statements = statements_of({{200, {100}}});
-    EXPECT_EQ(value_of((*store_)->stats()).counts.conflicting,
+    EXPECT_EQ(get_value((*store_)->stats()).counts.conflicting,
               static_cast<std::int64_t>(txs.size()));
     return statements;
   };

@@ -26,7 +26,7 @@ Changes with_block(BlockUndo block) {
 }
 
 BlockUndo with_undo(BlockUndo block, const std::function<void(UndoData&)>& change) {
-  UndoData undo = value_of(decode_undo(block.undo));
+  UndoData undo = get_value(decode_undo(block.undo));
   change(undo);
   block.undo = encode_undo(undo);
   return block;
@@ -296,14 +296,14 @@ class VerifyDamage : public testing::TestWithParam<StoreKind> {
     options.window = options.block_height_retention = 10;
     sound_ = StorePlace::fresh(GetParam(), dir_.path(), options);
     const auto store = open_store(sound_);
-    const auto consumer = value_of(Consumer::open(**store));
+    const auto consumer = get_value(Consumer::open(**store));
     // Without the last block, so that some transactions are unmined.
     std::vector<ChainStep> steps =
         devnet_steps({.seed = 3, .txs_per_block = 8, .reorg_every = 15, .max_reorg_depth = 5}, 170);
     while (!steps.back().block) steps.pop_back();
     steps.pop_back();
-    for (const ChainStep& step : steps) value_of(step.take(*consumer));
-    value_of(consumer->flush());
+    for (const ChainStep& step : steps) get_value(step.take(*consumer));
+    get_value(consumer->flush());
   }
   StorePlace copy() {
     StorePlace place = sound_;

@@ -8,7 +8,7 @@ namespace coffer::txstore::test {
 class DamagedStore {
  public:
   explicit DamagedStore(const StorePlace& place) : store_(open_store(place)) {
-    value_of((*store_)->backend().read([&](View& view) -> Result<> {
+    get_value((*store_)->backend().read([&](View& view) -> Result<> {
       tip_ = view.tip();
       TRY(view.for_each(std::nullopt, [&](const Record& found) -> Result<bool> {
         if (found.pages.size() <= 1 && found.has_inputs()) records_.push_back(found);
@@ -80,20 +80,20 @@ class DamagedStore {
     save(std::move(record), counts);
   }
   void save(Changes changes) {
-    value_of((*store_)->backend().run(Hold::kTip,
-                                      [&](Unit& unit) { return unit.save(std::move(changes)); }));
+    get_value((*store_)->backend().run(Hold::kTip,
+                                       [&](Unit& unit) { return unit.save(std::move(changes)); }));
   }
 
   // ---- RocksDB ----
   void put(const char* column, ByteView key) {
     kv::Batch batch;
     batch.put(store_->kv().column(column).value(), key, {});
-    value_of(store_->kv().commit(batch));
+    get_value(store_->kv().commit(batch));
   }
   void remove(const char* column, ByteView key) {
     kv::Batch batch;
     batch.del(store_->kv().column(column).value(), key);
-    value_of(store_->kv().commit(batch));
+    get_value(store_->kv().commit(batch));
   }
   Bytes first_key(const char* column) {
     kv::Iterator at = store_->kv().iterate(store_->kv().column(column).value());

@@ -99,7 +99,7 @@ inline std::unique_ptr<OpenedStore> open_store(const StorePlace& place) {
 }
 
 template <typename T>
-T value_of(Result<T> result) {
+T get_value(Result<T> result) {
   if (!result) ADD_FAILURE() << result.error().message;
   CHECK(result.has_value());
   if constexpr (!std::is_void_v<T>) return std::move(*result);
