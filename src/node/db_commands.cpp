@@ -123,13 +123,16 @@ std::string text_of(const DatabaseReport& report) {
   return table.render();
 }
 
-// Of the first module that could have one.
+// Of every module that could have one.
 Result<std::string> why_no_database(const config::Config& config) {
   const config::Config stored = TRY(stored_network_config(config));
-  for (const Module* module : modules())
-    if (module->sql)
-      if (const auto none = module->sql->database(stored); !none) return none.error().message;
-  return std::string("no module uses an SQL database");
+  std::string reasons;
+  for (const Module* module : modules()) {
+    if (!module->sql) continue;
+    if (const auto none = module->sql->database(stored); !none)
+      reasons += (reasons.empty() ? "" : "; ") + none.error().message;
+  }
+  return reasons.empty() ? "no module uses an SQL database" : reasons;
 }
 
 }  // namespace

@@ -237,7 +237,7 @@ Result<> Consumer::Impl::roll_back(const bus::Position& to) {
         const Tip& tip = work.tip();
         const std::int64_t target = to.at_origin ? -1 : static_cast<std::int64_t>(to.ordinal.value);
         if (to.block_count() >= tip.position.block_count()) return all;
-        if (target < tip.final_height)
+        if (target < tip.final_height || (to.at_origin && tip.first_block))
           return fail(
               Code::kBeyondWindow,
               "a rollback to height {} is below the final height {}: transactions below it may "
@@ -247,9 +247,7 @@ Result<> Consumer::Impl::roll_back(const bus::Position& to) {
           const std::uint64_t height = work.tip().position.ordinal.value;
           const auto& first = work.tip().first_block;
           if (first && height <= first->ordinal.value && !TRY(work.block(height))) {
-            // The store has nothing of this block and of those before it.
-            work.set_first_block(to);
-            work.set_tip(to);
+            work.set_tip(to);  // it has nothing of this block and of those before it
             break;
           }
           bus::Position before = to;
@@ -257,9 +255,7 @@ Result<> Consumer::Impl::roll_back(const bus::Position& to) {
             const auto previous = TRY(work.block(height - 1));
             if (previous) {
               before = previous->position;
-            } else if (first && height - 1 <= first->ordinal.value) {
-              work.set_first_block(to);
-            } else {
+            } else if (!first || height - 1 > first->ordinal.value) {
               return fail(Code::kBeyondWindow,
                           "the undo data of block {} are not kept; run 'coffer tx rebuild'",
                           height - 1);
@@ -269,6 +265,8 @@ Result<> Consumer::Impl::roll_back(const bus::Position& to) {
           all.ids.insert(all.ids.end(), undone.ids.begin(), undone.ids.end());
           all.restored_removed |= undone.restored_removed;
         }
+        if (work.tip().first_block && work.tip().first_block->ordinal > to.ordinal)
+          work.set_first_block(to);
         return all;
       });
   if (!rolled) {

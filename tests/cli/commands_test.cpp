@@ -248,7 +248,8 @@ TEST_F(Commands, RebuildRefillsTheConsumer) {
         .at("digest");
   };
   const auto before = digest();
-  expect_refusal(run({"rebuild", "nothing", "--data", data()}), 1, "totals, events or utxo");
+  expect_refusal(run({"rebuild", "nothing", "--data", data()}), 1,
+                 "totals, events, txstore or utxo");
   ASSERT_EQ(run({"rebuild", "totals", "--data", data()}).exit_code, 0);
   EXPECT_NE(digest(), before);
   ASSERT_EQ(sync().exit_code, 0);
