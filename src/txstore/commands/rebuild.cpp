@@ -87,6 +87,16 @@ Result<> check_rebuildable(const Context& context, const OpenStore& opened) {
               missing);
 }
 
+// What is left is a store, though an empty one: later commands find it.
+Result<> begin_empty(const config::Config& config, const chain::Network& network) {
+  kv::DatabaseOptions options = node::chain_database_options(config);
+  options.create_if_missing = false;
+  for (const kv::ColumnOptions& column : columns()) options.columns.push_back(column);
+  const auto db = TRY(kv::Database::open(std::move(options)));
+  (void)TRY(Store::open(*db, network, options_of(config, network), {}));
+  return {};
+}
+
 }  // namespace
 
 Result<> run_tx_rebuild(const Context& context, bool yes) {
@@ -94,6 +104,7 @@ Result<> run_tx_rebuild(const Context& context, bool yes) {
   if (TRY(node::ask_daemon(config, {.target = "/health/live"})))
     return fail(Code::kUnavailable, "a coffer is running on {}; stop it first", config.data_dir);
   std::uint64_t records = 0;
+  std::optional<chain::Network> network;
   {
     const auto opened = OpenStore::open(config);
     // What cannot be read can still be emptied.
@@ -103,12 +114,16 @@ Result<> run_tx_rebuild(const Context& context, bool yes) {
                   opened.error().message);
     if (!opened && !is_damaged) return fail(opened.error());
     if (opened && !yes) TRY(check_rebuildable(context, *opened));
+    if (opened) network = opened->network;
     if (opened)
       if (const auto stats = opened->store->stats())
         records = static_cast<std::uint64_t>(std::max<std::int64_t>(stats->counts.records, 0));
     if (opened && opened->sql) TRY(erase(*opened->sql));
   }
-  if (config.of<Settings>().backend == "rocksdb") TRY(node::rebuild_consumer(config, "txstore"));
+  if (config.of<Settings>().backend == "rocksdb") {
+    TRY(node::rebuild_consumer(config, "txstore"));
+    if (network) TRY(begin_empty(config, *network));
+  }
   json::Writer out;
   out.begin_object().field("rebuilt", "txstore").field("deleted", records).end_object();
   if (context.json)

@@ -279,9 +279,6 @@ Result<> erase(kv::Database& db) {
       emptied.push_back(*column);
     }
   }
-  // What is left is a store, though an empty one.
-  if (const auto meta = db.column("tx_meta"))
-    batch.put(*meta, as_bytes(kFormatKey), Bytes{kRecordFormat});
   TRY(db.commit(batch, kv::Durability::kWalSync));
   for (const kv::Column column : emptied) TRY(db.compact(column));
   return {};
