@@ -1,55 +1,12 @@
 // Where others delete too early or never (X2), on every database.
 #include <gtest/gtest.h>
 
-#include "sql/test_postgres.h"
-#include "txstore/support/stores.h"
+#include "txstore/support/traps_test_base.h"
 
 namespace coffer::txstore::test {
 namespace {
 
 using retention::Reason;
-
-// Ids in either order: what comes first in a pass must not matter.
-constexpr std::uint64_t kBefore = 5, kParent = 10, kAfter = 15, kOther = 20;
-
-class TxStoreTraps : public StoreTest {
- protected:
-  void SetUp() override {
-    StoreTest::SetUp();
-    if (IsSkipped() || HasFatalFailure()) return;
-    begin();
-  }
-
-  void begin(const Options& options = {}) {
-    store_.reset();
-    store_ = std::make_unique<TestStore>(GetParam(), options);
-    store_->begin_at(999);
-  }
-
-  // A parent that was final long ago.
-  void create_parent(std::uint32_t outputs) {
-    ASSERT_EQ(store_->create(mined(make_tx(kParent, {}, outputs), 500)), Outcome::kDone);
-  }
-  // A child that spends this output of it now; without outputs of its own that can be spent, if
-  // it is to go by itself.
-  void create_child(std::uint64_t number, std::uint32_t output, bool spendable = true) {
-    NewTx child = make_tx(number, {{make_id(kParent), output}}, spendable ? 1 : 0);
-    if (!spendable) add_op_return(child);
-    ASSERT_EQ(store_->create(child), Outcome::kDone);
-    ASSERT_EQ(store_->spend(child.id), Outcome::kDone);
-  }
-  void mine_at_tip(std::uint64_t number) {
-    ASSERT_EQ(store_->set_mined(make_id(number), ref_at((*store_)->tip().height())),
-              Outcome::kDone);
-  }
-  bool is_kept_at(std::uint64_t height) {
-    store_->jump_to(height);
-    store_->prune();
-    return store_->is_stored(make_id(kParent));
-  }
-
-  std::unique_ptr<TestStore> store_;
-};
 
 TEST_P(TxStoreTraps, ChildOnTwoForksHighestOnChain) {
   create_parent(1);
@@ -174,94 +131,6 @@ TEST_P(TxStoreTraps, EndOfPreservation) {
   EXPECT_EQ(store_->find(make_id(kParent))->delete_at_height, 2'288u);
   EXPECT_TRUE(is_kept_at(2'287));
   EXPECT_FALSE(is_kept_at(2'288));
-}
-
-// A stamp says when to look, never that it may go.
-TEST_P(TxStoreTraps, WrongStampUnspentOutput) {
-  create_parent(2);
-  store_->jump_to(1'000);
-  create_child(kAfter, 0);
-  mine_at_tip(kAfter);
-  store_->force_stamp(make_id(kParent), 1'001);
-  EXPECT_TRUE(is_kept_at(3'000));
-  EXPECT_EQ(store_->reason(make_id(kParent)), Reason::kUnspent);
-  EXPECT_EQ(store_->find(make_id(kParent))->kept, Reason::kUnspent);
-  const Hash256 id = make_id(kParent);
-  EXPECT_EQ(must((*store_)->remove({&id, 1})).at(0).outcome, Outcome::kKept);
-}
-
-TEST_P(TxStoreTraps, WrongStampFrozenOutput) {
-  create_parent(1);
-  const chain::Outpoint output = {make_id(kParent), 0};
-  ASSERT_EQ(must((*store_)->freeze({&output, 1})).at(0).outcome, Outcome::kDone);
-  store_->force_stamp(make_id(kParent), 1'001);
-  EXPECT_TRUE(is_kept_at(3'000));
-  EXPECT_EQ(store_->reason(make_id(kParent)), Reason::kFrozen);
-}
-
-TEST_P(TxStoreTraps, WrongStampUnmined) {
-  NewTx tx = make_tx(kParent, {}, 0);
-  add_op_return(tx);
-  ASSERT_EQ(store_->create(tx), Outcome::kDone);
-  store_->force_stamp(make_id(kParent), 1'001);
-  EXPECT_TRUE(is_kept_at(3'000));
-  EXPECT_EQ(store_->reason(make_id(kParent)), Reason::kUnmined);
-}
-
-TEST_P(TxStoreTraps, WrongStampLocked) {
-  NewTx tx = make_tx(kParent, {}, 0);
-  add_op_return(tx);
-  tx.locked = true;
-  ASSERT_EQ(store_->create(tx), Outcome::kDone);
-  store_->force_stamp(make_id(kParent), 1'001);
-  EXPECT_TRUE(is_kept_at(3'000));
-  EXPECT_EQ(store_->reason(make_id(kParent)), Reason::kLocked);
-}
-
-TEST_P(TxStoreTraps, WrongStampOwnBlockNotFinal) {
-  NewTx tx = mined(make_tx(kParent, {}, 0), 999);
-  add_op_return(tx);
-  ASSERT_EQ(store_->create(tx), Outcome::kDone);
-  store_->force_stamp(make_id(kParent), 1'000);
-  EXPECT_TRUE(is_kept_at(1'286));
-  EXPECT_EQ(store_->reason(make_id(kParent)), Reason::kNotFinal);
-  EXPECT_FALSE(is_kept_at(1'287));
-}
-
-TEST_P(TxStoreTraps, WrongStampUnminedChild) {
-  create_parent(1);
-  store_->jump_to(1'000);
-  create_child(kAfter, 0);
-  store_->force_stamp(make_id(kParent), 1'000);
-  EXPECT_TRUE(is_kept_at(3'000));
-  EXPECT_EQ(store_->reason(make_id(kParent)), Reason::kChildUnmined);
-}
-
-// The block that had it is below the final height, and was undone.
-TEST_P(TxStoreTraps, UnminedChildOfOldBlock) {
-  create_parent(1);
-  store_->jump_to(1'000);
-  create_child(kAfter, 0);
-  mine_at_tip(kAfter);
-  store_->jump_to(1'001);
-  ASSERT_EQ(store_->unset_mined(make_id(kAfter), ref_at(1'000)), Outcome::kDone);
-  EXPECT_TRUE(is_kept_at(1'300));
-  EXPECT_EQ(store_->reason(make_id(kParent)), Reason::kChildUnmined);
-}
-
-// All children are final, but it is to stay longer.
-TEST_P(TxStoreTraps, StampNotReached) {
-  Options options;
-  options.block_height_retention = 400;
-  begin(options);
-  create_parent(1);
-  store_->jump_to(1'000);
-  create_child(kAfter, 0);
-  mine_at_tip(kAfter);
-  store_->jump_to(1'399);
-  const Hash256 id = make_id(kParent);
-  EXPECT_EQ(must((*store_)->remove({&id, 1})).at(0).outcome, Outcome::kKept);
-  EXPECT_FALSE(is_kept_at(1'400));
 }
 
 // No operation leaves this behind; if it is there, it is doubt.
