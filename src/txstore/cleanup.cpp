@@ -184,6 +184,12 @@ Result<> check_deleted_meanwhile(Workspace& work, std::span<const Hash256> missi
 
 }  // namespace
 
+Result<> clean_loaded(Workspace& work, std::uint64_t budget, CleanupReport& report) {
+  std::vector<Record*> due = work.find_due();
+  if (due.empty()) return {};
+  return clean(work, std::move(due), budget, report);
+}
+
 Result<> clean_due(Workspace& work, std::uint64_t budget, CleanupReport& report) {
   if (work.tip().position.at_origin) return {};
   const std::size_t limit = std::min<std::size_t>(kRecordsAStep, budget);

@@ -151,6 +151,7 @@ Result<> Consumer::Impl::commit() {
   if (held.empty()) return {};
   const Stopwatch watch;
   bool removed = redeem_removed;
+  CleanupReport cleaned;
   const auto applied =
       impl.run<BlockEffects>(Hold::kTip, [&](Workspace& work) -> Result<BlockEffects> {
         TRY(check_tip(work));
@@ -168,6 +169,9 @@ Result<> Consumer::Impl::commit() {
           total.parent_missing += effects.parent_missing;
           total.conflicted += effects.conflicted;
         }
+        cleaned = {};
+        if (held.size() > 1)
+          TRY(clean_loaded(work, 4 * held_txs + impl.options.cleanup_budget, cleaned));
         work.changes().bulk = held.size() > 1;
         return total;
       });
@@ -193,6 +197,10 @@ Result<> Consumer::Impl::commit() {
     impl.counters.overrides += total.overrides;
     impl.counters.parent_missing += total.parent_missing;
     impl.counters.conflicted += total.conflicted;
+    impl.counters.deleted += cleaned.deleted;
+    impl.counters.kept += cleaned.kept;
+    impl.counters.children_read += cleaned.children_read;
+    impl.counters.marked_final += cleaned.marked_final;
     impl.counters.apply_seconds += static_cast<double>(watch.micros()) / 1e6;
   }
   if (total.parent_missing > 0)

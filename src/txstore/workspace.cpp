@@ -92,6 +92,14 @@ Entry* Workspace::find_entry(const chain::Outpoint& outpoint, Record** parent) {
   return &record->entry(outpoint.index);
 }
 
+std::vector<Record*> Workspace::find_due() {
+  std::vector<Record*> due;
+  for (Record& record : records_)
+    if (record.present && record.head.due_at && *record.head.due_at <= height())
+      due.push_back(&record);
+  return due;
+}
+
 Record& Workspace::create(const Hash256& id) {
   const auto found = by_id_.find(id);
   CHECK(found != by_id_.end());
