@@ -76,6 +76,8 @@ class Backend {
   // Whether it can go on once what it stands on is there again (SQL servers).
   virtual bool can_wait() const { return false; }
   virtual std::uint64_t disk_bytes() const { return 0; }
+  // How many records one step of cleanup works on: blocks wait while it holds the tip.
+  virtual std::size_t records_a_step() const { return 2'000; }
 };
 
 }  // namespace coffer::txstore

@@ -8,8 +8,6 @@
 namespace coffer::txstore {
 namespace {
 
-constexpr std::size_t kRecordsAStep = 2'000;
-
 // Records whose time has come for something else than deletion.
 Result<bool> expire(Workspace& work, Record& record, CleanupReport& report) {
   StoredTx& tx = record.head;
@@ -190,9 +188,10 @@ Result<> clean_loaded(Workspace& work, std::uint64_t budget, CleanupReport& repo
   return clean(work, std::move(due), budget, report);
 }
 
-Result<> clean_due(Workspace& work, std::uint64_t budget, CleanupReport& report) {
+Result<> clean_due(Workspace& work, std::size_t records_a_step, std::uint64_t budget,
+                   CleanupReport& report) {
   if (work.tip().position.at_origin) return {};
-  const std::size_t limit = std::min<std::size_t>(kRecordsAStep, budget);
+  const std::size_t limit = std::min<std::size_t>(records_a_step, budget);
   const std::vector<DueEntry> due = TRY(work.unit().due(work.height(), std::nullopt, limit));
   if (due.empty()) return {};
   std::vector<Hash256> ids;

@@ -62,7 +62,8 @@ Result<> clean_loaded(Workspace& work, std::uint64_t budget, CleanupReport& repo
 // Deletes this one if the rule allows; changes nothing otherwise. Loaded: the record.
 Result<ItemResult> remove(Workspace& work, Record& record);
 // What is due at the tip, up to the budget.
-Result<> clean_due(Workspace& work, std::uint64_t budget, CleanupReport& report);
+Result<> clean_due(Workspace& work, std::size_t records, std::uint64_t budget,
+                   CleanupReport& report);
 
 // ---- blocks (new_tx.cpp, blocks.cpp) ----
 

@@ -382,7 +382,7 @@ Result<CleanupReport> Store::cleanup() {
   CleanupReport report;
   const Result<> done = impl_->run_unit(Hold::kRecords, [&](Workspace& work) {
     report = {};
-    return clean_due(work, impl_->options.cleanup_budget, report);
+    return clean_due(work, impl_->backend->records_a_step(), impl_->options.cleanup_budget, report);
   });
   if (!done) return fail(done.error());
   const std::lock_guard lock(impl_->mutex);

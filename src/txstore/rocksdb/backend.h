@@ -25,6 +25,7 @@ class RocksBackend final : public Backend {
   Result<> run(Hold hold, const std::function<Result<>(Unit&)>& body) override;
   // Beside a unit: sees the last commit.
   Result<> read(const std::function<Result<>(View&)>& body) override;
+  std::size_t records_a_step() const override { return 20'000; }
   // Of files only, not of what is still in memory.
   std::uint64_t disk_bytes() const override;
 
