@@ -248,18 +248,8 @@ Result<Tip> Store::for_each(const std::function<Result<bool>(const StoredTx&)>& 
 Result<CleanupReport> Store::prune(bool dry_run) {
   CleanupReport total;
   if (!dry_run) {
-    for (bool done = false; !done;) {
-      const CleanupReport step = TRY(cleanup());
-      total.looked_at += step.looked_at;
-      total.deleted += step.deleted;
-      total.deleted_conflicting += step.deleted_conflicting;
-      total.kept += step.kept;
-      total.expired += step.expired;
-      total.children_read += step.children_read;
-      total.marked_final += step.marked_final;
-      for (std::size_t i = 0; i < retention::kReasons; ++i) total.kept_by[i] += step.kept_by[i];
-      done = step.done;
-    }
+    do total.add(TRY(cleanup()));
+    while (!total.done);
     return total;
   }
   return impl_->read<CleanupReport>([&](View& view) -> Result<CleanupReport> {

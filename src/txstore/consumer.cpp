@@ -172,7 +172,7 @@ Result<> Consumer::Impl::commit() {
         cleaned = {};
         if (held.size() > 1)
           TRY(clean_loaded(work, 4 * held_txs + impl.options.cleanup_budget, cleaned));
-        work.changes().bulk = held.size() > 1;
+
         return total;
       });
   if (!applied) {

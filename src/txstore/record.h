@@ -94,8 +94,8 @@ struct Changes {
   std::vector<std::uint64_t> dropped_blocks;  // heights; all at or below `blocks_floor` go as well
   std::optional<std::uint64_t> blocks_floor;
   std::optional<Tip> tip;
-  Counts counts;         // to add
-  bool bulk = false;     // many blocks, far below the tip
+  Counts counts;  // to add
+
   bool durable = false;  // what a person did: on disk before it is answered
 };
 

@@ -79,4 +79,16 @@ std::optional<BlockRef> StoredTx::mined_in() const {
   return found;
 }
 
+void CleanupReport::add(const CleanupReport& step) {
+  looked_at += step.looked_at;
+  deleted += step.deleted;
+  deleted_conflicting += step.deleted_conflicting;
+  kept += step.kept;
+  expired += step.expired;
+  children_read += step.children_read;
+  marked_final += step.marked_final;
+  for (std::size_t i = 0; i < retention::kReasons; ++i) kept_by[i] += step.kept_by[i];
+  done = step.done;
+}
+
 }  // namespace coffer::txstore

@@ -178,6 +178,9 @@ struct CleanupReport {
   std::uint64_t children_read = 0, marked_final = 0;
   std::uint64_t kept_by[retention::kReasons] = {};
   bool done = true;  // nothing more is due at this tip
+
+  // The next step of the same pass.
+  void add(const CleanupReport& step);
 };
 
 // Durable counts, in the store itself.

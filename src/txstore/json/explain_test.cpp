@@ -138,9 +138,9 @@ TEST(TxStatus, ReportsCanBeReadBack) {
   step.kept = 1;
   step.kept_by[static_cast<std::size_t>(Reason::kFrozen)] = 1;
   CleanupReport sum;
-  add_step(sum, step);
+  sum.add(step);
   step.done = false;
-  add_step(sum, step);
+  sum.add(step);
   const PruneReport wrote = prune_report(sum, true);
   const auto value = json::parse(json::write_fields(wrote));
   ASSERT_TRUE(value);

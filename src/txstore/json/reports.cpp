@@ -77,18 +77,6 @@ StatusReport status_report(std::string_view backend, std::uint64_t window, const
   return report;
 }
 
-void add_step(CleanupReport& sum, const CleanupReport& step) {
-  sum.looked_at += step.looked_at;
-  sum.deleted += step.deleted;
-  sum.deleted_conflicting += step.deleted_conflicting;
-  sum.kept += step.kept;
-  sum.expired += step.expired;
-  sum.children_read += step.children_read;
-  sum.marked_final += step.marked_final;
-  for (std::size_t i = 0; i < retention::kReasons; ++i) sum.kept_by[i] += step.kept_by[i];
-  sum.done = step.done;
-}
-
 PruneReport prune_report(const CleanupReport& report, bool dry_run) {
   return {.dry_run = dry_run,
           .done = report.done,

@@ -32,8 +32,6 @@ void visit_fields(Visitor& v, T& report) {
   v("kept_by", report.kept_by);
 }
 
-// Adds one step of a pass to another.
-void add_step(CleanupReport& sum, const CleanupReport& step);
 PruneReport prune_report(const CleanupReport& report, bool dry_run);
 
 // What somebody did to a transaction or to one of its outputs.

@@ -87,7 +87,7 @@ Result<Response> prune_txs(const TxAccess& access, const Request& request) {
   } else {
     sum.done = false;
     for (int step = 0; step < kMostSteps && !sum.done; ++step)
-      add_step(sum, TRY(access.store->cleanup()));
+      sum.add(TRY(access.store->cleanup()));
   }
   return http::json_response(json::write_fields(prune_report(sum, wanted.dry_run)));
 }
