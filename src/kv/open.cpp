@@ -18,6 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kReaderAttempts = 20;
+// Few, so that a part of the cache is large beside what one file needs of it.
+constexpr int kCacheShardBits = 3;
 
 std::string database_at(const fs::path& path) {
   return "cannot open the database " + path.string();
@@ -96,7 +98,7 @@ struct Opening {
 
 // What to open: the default column first, then those asked for, then what else is there.
 Opening plan(const DatabaseOptions& options, const std::vector<std::string>& existing) {
-  const auto cache = rocksdb::NewLRUCache(options.block_cache_bytes, -1, false, 0.2);
+  const auto cache = rocksdb::NewLRUCache(options.block_cache_bytes, kCacheShardBits, false, 0.5);
   std::set<std::string> left(existing.begin(), existing.end());
   left.insert(rocksdb::kDefaultColumnFamilyName);
   Opening opening;

@@ -100,6 +100,11 @@ rocksdb::ColumnFamilyOptions make_column_options(const ColumnOptions& column,
   table.cache_index_and_filter_blocks = true;
   table.cache_index_and_filter_blocks_with_high_priority = true;
   table.pin_l0_filter_and_index_blocks_in_cache = true;
+  // Index and filter of a large file are megabytes: in one piece they would fit into no part of the
+  // cache and be read again for nearly every key. In pieces only those that a key needs are read.
+  table.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
+  table.partition_filters = true;
+  table.pin_top_level_index_and_filter = true;
   if (column.bloom_bits > 0)
     table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(column.bloom_bits));
   if (column.prefix_bytes > 0) {

@@ -182,31 +182,20 @@ Result<> check_deleted_meanwhile(Workspace& work, std::span<const Hash256> missi
 
 }  // namespace
 
-Result<> clean_loaded(Workspace& work, std::uint64_t budget, CleanupReport& report) {
-  std::vector<Record*> due = work.find_due();
-  if (due.empty()) return {};
-  return clean(work, std::move(due), budget, report);
-}
-
 Result<> clean_due(Workspace& work, std::size_t records_a_step, std::uint64_t budget,
                    CleanupReport& report) {
   if (work.tip().position.at_origin) return {};
   const std::size_t limit = std::min<std::size_t>(records_a_step, budget);
   const std::vector<DueEntry> due = TRY(work.unit().due(work.height(), std::nullopt, limit));
-  if (due.empty()) return {};
-  std::vector<Hash256> ids;
+  std::vector<Hash256> ids, missing;
   ids.reserve(due.size());
   for (const DueEntry& entry : due) ids.push_back(entry.id);
   TRY(work.load(ids));
-  std::vector<Record*> records;
-  std::vector<Hash256> missing;
-  for (const Hash256& id : ids) {
-    if (Record* record = work.find(id))
-      records.push_back(record);
-    else
-      missing.push_back(id);
-  }
+  for (const Hash256& id : ids)
+    if (work.find(id) == nullptr) missing.push_back(id);
   TRY(check_deleted_meanwhile(work, missing, limit));
+  std::vector<Record*> records = work.find_due();
+  if (records.empty()) return {};
   TRY(clean(work, std::move(records), budget, report));
   if (due.size() == limit) report.done = false;
   return {};

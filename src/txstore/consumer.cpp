@@ -147,6 +147,22 @@ void Consumer::Impl::adopt_tip() {
   position = committed;
 }
 
+// What all blocks of a commit touch, in one load: sorted over many blocks, neighbours in the
+// database are read together.
+Result<> Consumer::Impl::load_held(Workspace& work) {
+  if (held.size() < 2) return {};
+  std::vector<Hash256> ids;
+  for (const bus::BlockApplied& event : held) {
+    const chain::Block& block = *event.block;
+    ids.reserve(ids.size() + block.txs.size() + block.inputs.size());
+    for (const chain::Tx& tx : block.txs) {
+      ids.push_back(tx.id);
+      for (const chain::Input& input : block.spent_by(tx)) ids.push_back(input.outpoint().tx);
+    }
+  }
+  return work.load(std::move(ids));
+}
+
 Result<> Consumer::Impl::commit() {
   if (held.empty()) return {};
   const Stopwatch watch;
@@ -157,6 +173,7 @@ Result<> Consumer::Impl::commit() {
         TRY(check_tip(work));
         BlockEffects total;
         removed = redeem_removed;
+        TRY(load_held(work));
         for (const bus::BlockApplied& event : held) {
           BlockToApply todo{*event.block, event.position(), !policy.is_below_window(event)};
           todo.referrers = references.referrers(*event.block);
@@ -171,8 +188,8 @@ Result<> Consumer::Impl::commit() {
         }
         cleaned = {};
         if (held.size() > 1)
-          TRY(clean_loaded(work, 4 * held_txs + impl.options.cleanup_budget, cleaned));
-
+          TRY(clean_due(work, 2 * held_txs + impl.backend->records_a_step(),
+                        4 * held_txs + impl.options.cleanup_budget, cleaned));
         return total;
       });
   if (!applied) {

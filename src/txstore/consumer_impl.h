@@ -25,6 +25,7 @@ struct Consumer::Impl {
   Result<std::vector<Hash256>> next_unmined(std::optional<DueEntry>& after);
   Result<> mark_absent();
   Result<> index_references(std::span<const Hash256> ids);
+  Result<> load_held(Workspace& work);
   Result<> commit();
   // Steps until nothing is due, or until `work` transactions were looked at.
   Result<> clean(std::uint64_t work);

@@ -56,12 +56,10 @@ Result<ItemResult> unmark_conflicting(Workspace& work, Record& record, std::uint
 // of a record with more, the next step reads the others. Loaded: the records.
 Result<> clean(Workspace& work, std::vector<Record*> records, std::uint64_t budget,
                CleanupReport& report);
-// The same for what is in memory and due, after many blocks in one unit: what came and may go in
-// them is never written.
-Result<> clean_loaded(Workspace& work, std::uint64_t budget, CleanupReport& report);
 // Deletes this one if the rule allows; changes nothing otherwise. Loaded: the record.
 Result<ItemResult> remove(Workspace& work, Record& record);
-// What is due at the tip, up to the budget.
+// What is due at the tip, up to the budget: what the database says, and what is in memory after
+// many blocks in one unit, so that what came and may go in them is never written.
 Result<> clean_due(Workspace& work, std::size_t records, std::uint64_t budget,
                    CleanupReport& report);
 

@@ -263,5 +263,24 @@ TEST_F(TxCommands, DaemonDoesTheWorkWhileItRuns) {
   EXPECT_NE(text({"get", id}).find("frozen"), std::string::npos);
 }
 
+// X5: a store that is switched on later begins at the tip and says so of what is older.
+TEST_F(TxCommands, StartAtTipAnswersBeforeStart) {
+  ASSERT_NO_FATAL_FAILURE(sync(200, {}, "whole"));
+  std::string old_tx, new_tx;
+  for (const auto& row : dumped("whole")) {
+    if (row[1] == "mined" && row[2] == "100") old_tx = row[0];
+    if (row[1] == "mined" && row[2] == "180") new_tx = row[0];
+  }
+  ASSERT_FALSE(old_tx.empty() || new_tx.empty());
+  const Finished without = run({"sync", "--to", "150", "--data", data()});
+  ASSERT_EQ(without.exit_code, 0) << without.err;
+  ASSERT_NO_FATAL_FAILURE(sync(200, {"--txstore-start", "tip"}));
+  EXPECT_EQ(as_json({"stats"}).at("first_block").to_number<std::int64_t>(), 150);
+  expect_refusal(tx({"get", old_tx}), 1, "began at block 150");
+  EXPECT_NE(text({"get", new_tx}).find("mined"), std::string::npos);
+  EXPECT_TRUE(as_json({"verify"}).at("ok").as_bool());
+  for (const auto& row : dumped()) EXPECT_TRUE(row[2].empty() || std::stoi(row[2]) > 150) << row[0];
+}
+
 }  // namespace
 }  // namespace coffer

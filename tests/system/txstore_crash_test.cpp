@@ -4,8 +4,10 @@
 
 #include <sstream>
 
+#include "base/random.h"
 #include "crypto/sha256.h"
 #include "support/kill_campaign.h"
+#include "support/small_disk.h"
 
 namespace coffer {
 namespace {
@@ -101,6 +103,40 @@ TEST_P(TxStoreCrash, KilledBulkSyncEndsLikeUninterruptedOne) {
       test::run({"devnet", "write", file, "--blocks", "700", "--devnet-txs-per-block", "40"});
   ASSERT_EQ(written.exit_code, 0) << written.err;
   run_campaign({"sync", "--source", "file:" + file, "--network", "regtest"});
+}
+
+TEST_P(TxStoreCrash, FullDiskStopsAndLosesNothing) {
+  TempDir dir;
+  test::SmallDisk disk(256);
+  COFFER_REQUIRE_MOUNTED_OR_SKIP(disk);
+  const auto sync = [&](const fs::path& data) {
+    return test::run(join({"sync", "--chain", GetParam().chain, "--to", "400",
+                           "--devnet-txs-per-block", "40", "--log-level", "warn"},
+                          common(data)));
+  };
+  const Finished fresh = sync(dir.path() / "fresh");
+  ASSERT_EQ(fresh.exit_code, 0) << fresh.err;
+  const std::uint64_t seed = random_seed();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Rng rng(seed);
+  const fs::path data = disk.path() + "/data";
+  int stopped = 0;
+  for (int round = 0; round < (test::long_run() ? 20 : 2); ++round) {
+    fs::remove_all(data);
+    const std::uint64_t room = rng.between(2u << 20, 10u << 20);
+    ASSERT_TRUE(disk.fill((256ull << 20) - room));
+    const Finished full = sync(data);
+    if (full.exit_code != 0) {
+      ++stopped;
+      EXPECT_EQ(full.exit_code, 3) << full.err;
+    }
+    ASSERT_TRUE(disk.free());
+    ASSERT_NO_FATAL_FAILURE(expect_sound(data));
+    const Finished again = sync(data);
+    ASSERT_EQ(again.exit_code, 0) << again.err;
+    ASSERT_EQ(fingerprint(data), fingerprint(dir.path() / "fresh"));
+  }
+  EXPECT_GT(stopped, 0);
 }
 
 }  // namespace

@@ -49,7 +49,8 @@ class RocksBackend::RocksUnit final : public Unit {
  public:
   explicit RocksUnit(RocksBackend& owner)
       : owner_(owner),
-        reader_(owner.db_, owner.columns_, owner.family_, owner.io_, /*snapshot=*/nullptr) {}
+        reader_(owner.db_, owner.columns_, owner.family_, owner.io_, /*snapshot=*/nullptr,
+                &owner.cache_) {}
 
   const Tip& tip() const override { return owner_.stored_.tip; }
   Result<> load(std::span<Record* const> records) override { return reader_.load(records); }
@@ -86,8 +87,9 @@ class RocksBackend::RocksUnit final : public Unit {
     const bool moved = changes.tip || changes.counts != Counts{};
     lower_floors(changes);
     auto written = write_changes({owner_.db_, owner_.columns_, owner_.batch_, changes, dropped,
-                                  blocks, moved ? &next : nullptr, stale});
+                                  blocks, moved ? &next : nullptr, stale, owner_.cache_});
     if (!written) {
+      owner_.cache_.clear();
       written.error().retryable = false;  // nobody knows whether it is there
       return fail(std::move(written).error());
     }
@@ -170,8 +172,9 @@ class RocksBackend::RocksUnit final : public Unit {
 };
 
 RocksBackend::RocksBackend(kv::Database& db, const chain::Network& network,
-                           const RocksColumns& columns, const StoredTip& stored)
-    : db_(db), family_(network.family), columns_(columns), stored_(stored) {}
+                           const RocksColumns& columns, const StoredTip& stored,
+                           std::size_t cache_bytes)
+    : db_(db), family_(network.family), columns_(columns), stored_(stored), cache_(cache_bytes) {}
 
 RocksBackend::~RocksBackend() = default;
 
@@ -209,7 +212,7 @@ Result<RocksColumns> open_columns(const kv::Database& db) {
 }
 
 Result<std::unique_ptr<Backend>> open_rocksdb(kv::Database& db, const chain::Network& network,
-                                              bool read_only) {
+                                              bool read_only, std::size_t cache_bytes) {
   const auto none = [] {
     return fail(Code::kNotFound,
                 "there is no transaction store here; is txstore.enabled on, and has a sync been "
@@ -235,7 +238,7 @@ Result<std::unique_ptr<Backend>> open_rocksdb(kv::Database& db, const chain::Net
   IoCounters unused;
   RocksReader reader(db, columns, network.family, unused, nullptr);
   const StoredTip stored = TRY(reader.tip()).value_or(StoredTip{});
-  return std::make_unique<RocksBackend>(db, network, columns, stored);
+  return std::make_unique<RocksBackend>(db, network, columns, stored, cache_bytes);
 }
 
 std::vector<kv::ColumnOptions> columns() {

@@ -9,14 +9,18 @@
 #include "txstore/rocksdb/codec.h"
 #include "txstore/rocksdb/columns.h"
 #include "txstore/rocksdb/io_counts.h"
+#include "txstore/rocksdb/state_cache.h"
 
 namespace coffer::txstore {
+
+// Memory for the states of transactions that were used last.
+inline constexpr std::size_t kStateCacheBytes = 128u << 20;
 
 // Thread-safe. Must go before its database does.
 class RocksBackend final : public Backend {
  public:
   RocksBackend(kv::Database& db, const chain::Network& network, const RocksColumns& columns,
-               const StoredTip& stored);
+               const StoredTip& stored, std::size_t cache_bytes);
   ~RocksBackend() override;
 
   std::string_view name() const override { return "rocksdb"; }
@@ -44,6 +48,7 @@ class RocksBackend final : public Backend {
   std::mutex unit_mutex_;
   StoredTip stored_;
   kv::Batch batch_;
+  StateCache cache_;
   // Lower bounds of the keys of tx_due and tx_block; nothing if unknown. They save the reads of
   // what cannot be there, and the walk over what was deleted.
   std::optional<std::uint64_t> due_floor_, block_floor_;
@@ -52,6 +57,7 @@ class RocksBackend final : public Backend {
 // Begins a new store if there is none. Errors: kConflict (written by a newer program), kCorrupt,
 // kUnavailable; kNotFound if read_only is set and there is none.
 Result<std::unique_ptr<Backend>> open_rocksdb(kv::Database& db, const chain::Network& network,
-                                              bool read_only);
+                                              bool read_only,
+                                              std::size_t cache_bytes = kStateCacheBytes);
 
 }  // namespace coffer::txstore

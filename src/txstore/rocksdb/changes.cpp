@@ -95,10 +95,14 @@ class ChangeWriter {
     Bytes buffer;
     for (const Record* record : changes_.records) {
       const ByteView key = record->head.id.view();
-      if (writes_state(*record))
-        TRY(sink.put(key, encode_state_value(*record, buffer)));
-      else if (!record->present && record->stored)
+      if (writes_state(*record)) {
+        const ByteView value = encode_state_value(*record, buffer);
+        plan_.cache.put(record->head.id, value);
+        TRY(sink.put(key, value));
+      } else if (!record->present && record->stored) {
+        plan_.cache.put(record->head.id, {});
         TRY(sink.del(key));
+      }
     }
     return {};
   }

@@ -5,6 +5,7 @@
 #include "txstore/rocksdb/codec.h"
 #include "txstore/rocksdb/columns.h"
 #include "txstore/rocksdb/io_counts.h"
+#include "txstore/rocksdb/state_cache.h"
 
 namespace coffer::txstore {
 
@@ -24,6 +25,8 @@ struct WritePlan {
   const StoredTip* tip = nullptr;  // null: it stays as it is
   // Pages of replaced records that had more of them, in the order of the records.
   std::span<const PageKey> stale_pages;
+  // Told of every state that is written; the caller empties it if writing fails.
+  StateCache& cache;
 };
 
 // Returns what was written. Errors: those of kv::Database::commit; kTooLarge for a transaction of

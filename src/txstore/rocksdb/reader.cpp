@@ -1,5 +1,7 @@
 #include "txstore/rocksdb/reader.h"
 
+#include <thread>
+
 #include "base/check.h"
 #include "base/result.h"
 #include "bus/position_codec.h"
@@ -15,20 +17,38 @@ std::unexpected<Error> RocksReader::corrupt(std::string_view column, const Hash2
 }
 
 Result<> RocksReader::fetch(kv::Column column, const EachValue& each) {
+  return fetch(column, 0, keys_.size(), values_, each);
+}
+
+Result<> RocksReader::fetch(kv::Column column, std::size_t begin, std::size_t end,
+                            kv::PinnedValues& values, const EachValue& each) {
   IoCounts io;
-  for (std::size_t begin = 0; begin < keys_.size(); begin += kKeysAtOnce) {
-    const std::size_t count = std::min(kKeysAtOnce, keys_.size() - begin);
-    TRY(db_.multi_get(column, std::span(keys_).subspan(begin, count), values_, snapshot_));
+  for (; begin < end; begin += kKeysAtOnce) {
+    const std::size_t count = std::min(kKeysAtOnce, end - begin);
+    TRY(db_.multi_get(column, std::span(keys_).subspan(begin, count), values, snapshot_));
     io.reads += count;
     ++io.calls;
     for (std::size_t i = 0; i < count; ++i) {
-      const std::optional<ByteView> value = values_[i];
+      const std::optional<ByteView> value = values[i];
       if (value) io.bytes_read += value->size();
       TRY(each(begin + i, value));
     }
   }
   io_.add(io);
   return {};
+}
+
+// Reading is mostly computing: searching, decompressing, decoding.
+Result<> RocksReader::fetch_in_parallel(kv::Column column, const EachValue& each) {
+  if (keys_.size() < kKeysForThreads) return fetch(column, each);
+  const std::size_t middle = keys_.size() / 2;
+  Result<> first_half;
+  kv::PinnedValues values;
+  std::jthread thread([&] { first_half = fetch(column, 0, middle, values, each); });
+  const Result<> second_half = fetch(column, middle, keys_.size(), values_, each);
+  thread.join();
+  TRY(first_half);
+  return second_half;
 }
 
 Result<std::optional<Bytes>> RocksReader::get(kv::Column column, ByteView key) {
@@ -38,17 +58,32 @@ Result<std::optional<Bytes>> RocksReader::get(kv::Column column, ByteView key) {
 }
 
 Result<> RocksReader::load(std::span<Record* const> records) {
-  keys_.clear();
-  for (const Record* record : records) keys_.push_back(record->head.id.view());
-  return fetch(columns_.state, [&](std::size_t i, std::optional<ByteView> value) -> Result<> {
-    Record& record = *records[i];
-    if (!value) {
+  const auto decode = [&](Record& record, ByteView value) -> Result<> {
+    if (value.empty()) {
       record.stored = record.present = false;
       return {};
     }
-    if (!decode_state_value(*value, record)) return corrupt("tx_state", record.head.id);
+    if (!decode_state_value(value, record)) return corrupt("tx_state", record.head.id);
     return {};
-  });
+  };
+  keys_.clear();
+  missing_.clear();
+  for (Record* record : records) {
+    const auto cached = cache_ == nullptr ? std::nullopt : cache_->find(record->head.id);
+    if (cached) {
+      TRY(decode(*record, *cached));
+    } else {
+      missing_.push_back(record);
+      keys_.push_back(record->head.id.view());
+    }
+  }
+  return fetch_in_parallel(columns_.state,
+                           [&](std::size_t i, std::optional<ByteView> value) -> Result<> {
+                             Record& record = *missing_[i];
+                             if (value && value->empty())
+                               return corrupt("tx_state", record.head.id);
+                             return decode(record, value.value_or(ByteView()));
+                           });
 }
 
 Result<> RocksReader::load_pages(std::span<const PageRef> pages) {

@@ -5,6 +5,7 @@
 #include "txstore/rocksdb/codec.h"
 #include "txstore/rocksdb/columns.h"
 #include "txstore/rocksdb/io_counts.h"
+#include "txstore/rocksdb/state_cache.h"
 
 namespace coffer::txstore {
 
@@ -13,8 +14,8 @@ namespace coffer::txstore {
 class RocksReader {
  public:
   RocksReader(const kv::Database& db, const RocksColumns& columns, chain::Family family,
-              IoCounters& io, const kv::Snapshot* snapshot)
-      : db_(db), columns_(columns), family_(family), io_(io), snapshot_(snapshot) {}
+              IoCounters& io, const kv::Snapshot* snapshot, StateCache* cache = nullptr)
+      : db_(db), columns_(columns), family_(family), io_(io), snapshot_(snapshot), cache_(cache) {}
 
   // As Unit. Cost: one MultiGet of up to kKeysAtOnce keys at a time, so that what they pin in the
   // cache is bounded.
@@ -59,11 +60,15 @@ class RocksReader {
   std::unexpected<Error> corrupt(std::string_view column, std::string_view what) const;
 
  private:
-  static constexpr std::size_t kKeysAtOnce = 4'096;
+  static constexpr std::size_t kKeysAtOnce = 4'096, kKeysForThreads = 16'384;
   using EachValue = std::function<Result<>(std::size_t index, std::optional<ByteView> value)>;
 
   // Fetches keys_ and hands out the values in their order.
   Result<> fetch(kv::Column column, const EachValue& each);
+  Result<> fetch(kv::Column column, std::size_t begin, std::size_t end, kv::PinnedValues& values,
+                 const EachValue& each);
+  // The same for many keys, on two threads: `each` is called by both, with different indexes.
+  Result<> fetch_in_parallel(kv::Column column, const EachValue& each);
   Result<std::optional<Bytes>> get(kv::Column column, ByteView key);
 
   const kv::Database& db_;
@@ -71,8 +76,10 @@ class RocksReader {
   const chain::Family family_;
   IoCounters& io_;
   const kv::Snapshot* const snapshot_;
+  StateCache* const cache_;  // null: every read goes to the database
   // Reused from call to call.
   std::vector<ByteView> keys_;
+  std::vector<Record*> missing_;
   std::vector<PageKey> page_keys_;
   kv::PinnedValues values_;
 };

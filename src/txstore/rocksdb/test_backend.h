@@ -24,7 +24,7 @@ class RocksBackendTest : public testing::Test {
   }
   void open() {
     db_ = open_database();
-    backend_ = open_rocksdb(*db_, network_, false).value();
+    backend_ = open_rocksdb(*db_, network_, false, /*cache_bytes=*/0).value();
   }
   void reopen() {
     backend_.reset();

@@ -40,6 +40,7 @@ struct StorePlace {
   Options options;
   chain::Network network = chain::find_network("bitcoin", "devnet").value();
   std::function<void(std::string_view)> on_statement = {};
+  std::size_t cache_bytes = kStateCacheBytes;  // RocksDB
 
   // A place where nothing is yet. PostgreSQL must be installed if it is asked for.
   static StorePlace fresh(StoreKind kind, const std::filesystem::path& dir,
@@ -65,7 +66,7 @@ class OpenedStore {
       options.path = place.location;
       options.columns = columns();
       opened->kv_ = TRY(kv::Database::open(std::move(options)));
-      backend = TRY(open_rocksdb(*opened->kv_, place.network, false));
+      backend = TRY(open_rocksdb(*opened->kv_, place.network, false, place.cache_bytes));
     } else {
       sql::DatabaseOptions options;
       options.location = place.location;
