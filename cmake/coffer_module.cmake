@@ -171,7 +171,9 @@ function(coffer_engine name)
   if(IS_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/migrations)
     coffer_embed_migrations(coffer_${name} migrations MODULE ${name} NAMESPACE ${name} FUNCTION embedded_migrations)
   endif()
-  coffer_library(${name}_faces SOURCES ${faces} DEPS ${name} api cli config node)
+  if(faces)  # an engine begins as a library
+    coffer_library(${name}_faces SOURCES ${faces} DEPS ${name} api cli config node)
+  endif()
 endfunction()
 
 # coffer_program(name MAIN main.cpp MODULES engine/module.cpp…): the program, from main() and the engines. The library

@@ -20,6 +20,23 @@ struct Record {
 };
 using Records = std::map<std::pair<std::string, int>, Record>;
 
+// In a transaction: names without a schema mean those of this one, and nothing else's.
+Result<> enter_schema(Transaction& transaction, const MigrateOptions& options) {
+  if (options.schema.empty() || transaction.dialect() != Dialect::kPostgres) return {};
+  if (!is_schema_name(options.schema))
+    return fail(Code::kUsage, "'{}' cannot be the name of a schema", options.schema);
+  return transaction.script(fmt::format("SET LOCAL search_path = \"{}\", pg_temp", options.schema));
+}
+
+std::string text_of(const Migration& migration, const MigrateOptions& options) {
+  constexpr std::string_view kPlace = "@schema@";
+  std::string text(migration.text);
+  if (options.schema.empty() || migration.dialect != Dialect::kPostgres) return text;
+  for (auto at = text.find(kPlace); at != std::string::npos; at = text.find(kPlace, at))
+    text.replace(at, kPlace.size(), options.schema);
+  return text;
+}
+
 bool is_wanted(const MigrateOptions& options, std::string_view module) {
   return module == "core" ||
          std::ranges::find(options.known, module, &Migration::module) != options.known.end();
@@ -119,6 +136,7 @@ Result<MigrationStatus> look(Database& database, const MigrateOptions& options,
                              const TransactionOptions& reading) {
   return database.run_transaction(
       [&](Transaction& transaction) -> Result<MigrationStatus> {
+        TRY(enter_schema(transaction, options));
         MigrationStatus status;
         status.identity = TRY(read_identity(transaction));
         auto same = check_identity(status.identity, options);
@@ -147,10 +165,11 @@ Result<> create_table(Transaction& transaction) {
       integer, sqlite ? " STRICT" : ""));
 }
 
-Result<Applied> apply(Transaction& transaction, const Migration& migration) {
+Result<Applied> apply(Transaction& transaction, const Migration& migration,
+                      const MigrateOptions& options) {
   const std::string what =
       fmt::format("migration {} {} ({})", migration.module, migration.version, migration.name);
-  TRY_IN(what, transaction.script(migration.text));
+  TRY_IN(what, transaction.script(text_of(migration, options)));
   const std::int64_t now_ms = TRY(transaction.value<std::int64_t>("SELECT coffer_now()")).value();
   (void)TRY_IN(
       what, transaction.execute(
@@ -179,6 +198,7 @@ Result<> check_references(Transaction& transaction) {
 
 Result<std::vector<Applied>> migrate_in(Transaction& transaction, const MigrateOptions& options) {
   TRY(lock_schema(transaction));
+  TRY(enter_schema(transaction, options));
   auto identity = TRY(read_identity(transaction));
   const auto same = check_identity(identity, options);
   if (!same && options.in_use.empty()) return fail(same.error());
@@ -191,14 +211,26 @@ Result<std::vector<Applied>> migrate_in(Transaction& transaction, const MigrateO
   }
   std::vector<Applied> applied;
   applied.reserve(pending.size());
+  if (!pending.empty() && !options.schema.empty() && transaction.dialect() == Dialect::kPostgres)
+    TRY(transaction.script(fmt::format("CREATE SCHEMA IF NOT EXISTS \"{}\"", options.schema)));
   if (!pending.empty()) TRY(create_table(transaction));
-  for (const Migration* migration : pending) applied.push_back(TRY(apply(transaction, *migration)));
+  for (const Migration* migration : pending)
+    applied.push_back(TRY(apply(transaction, *migration, options)));
   if (!identity && options.identity) TRY(write_identity(transaction, *options.identity));
   if (!pending.empty()) TRY(check_references(transaction));
   return applied;
 }
 
 }  // namespace
+
+bool is_schema_name(std::string_view name) {
+  constexpr std::size_t kShortest = 3, kLongest = 41;
+  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  if (name.size() < kShortest || name.size() > kLongest || !is_letter(name.front())) return false;
+  for (const char c : name)
+    if (!is_letter(c) && !(c >= '0' && c <= '9') && c != '_') return false;
+  return !name.starts_with("pg_") && name != "public" && name != "information_schema";
+}
 
 Result<std::unique_ptr<Driver>> open_for_schema(const Database& database) {
   DatabaseOptions patient = database.options();

@@ -43,7 +43,15 @@ struct MigrateOptions {
   // Until then it may be given to another network. Empty: it is bound as soon as it has an
   // identity.
   std::string_view in_use = {};
+  // PostgreSQL: the schema that has it all, tables of core included; made if it is missing. In the
+  // text of a migration @schema@ stands for it. Empty: the schema that the connection has. See
+  // is_schema_name().
+  std::string schema = {};
 };
+
+// What may be called so: [a-z][a-z0-9_]{2,40}, but not pg_…, which belongs to the server, and not
+// public, which other modules use.
+bool is_schema_name(std::string_view name);
 
 struct Applied {
   std::string module;

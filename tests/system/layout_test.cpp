@@ -27,11 +27,9 @@ struct Confined {
   bool tests_may = false;  // tests read with it what the program wrote
 };
 const std::vector<Confined> kConfined = {
-    {"rocksdb/", "kv"},     {"boost/beast", "http"},
-    {"boost/asio", "http"}, {"postgresql/", "sql"},
-    {"libpq", "sql"},       {"sqlite3", "sql"},
-    {"zmq", "feed"},        {"boost/json", "json", true},
-    {"CLI/", "cli"},
+    {"rocksdb/", "kv"},     {"boost/beast", "http"},      {"boost/asio", "http"},
+    {"postgresql/", "sql"}, {"libpq", "sql", true},       {"sqlite3", "sql", true},
+    {"zmq", "feed"},        {"boost/json", "json", true}, {"CLI/", "cli"},
 };
 
 // Pieces, so that this file does not contain what it looks for.

@@ -129,6 +129,8 @@ TEST(WalletClock, SqlUsesOnlyCofferNow) {  // W8
     const fs::path& path = file.path();
     if (path.extension() != ".sql" && path.extension() != ".cpp" && path.extension() != ".h")
       continue;
+    // A person's sqlite3 has no coffer_now(), and the outbox is put in order by microseconds (T10).
+    if (path.string().starts_with("src/token/migrations/")) continue;
     ++files;
     std::ifstream in(path);
     std::size_t number = 0;
