@@ -187,7 +187,7 @@ Result<> Consumer::Impl::commit() {
           total.conflicted += effects.conflicted;
         }
         cleaned = {};
-        if (held.size() > 1)
+        if (held.size() > 1 && impl.options.cleanup_budget > 0)
           TRY(clean_due(work, 2 * held_txs + impl.backend->records_a_step(),
                         4 * held_txs + impl.options.cleanup_budget, cleaned));
         return total;

@@ -97,6 +97,9 @@ std::vector<Record*> Workspace::find_due() {
   for (Record& record : records_)
     if (record.present && record.head.due_at && *record.head.due_at <= height())
       due.push_back(&record);
+  std::sort(due.begin(), due.end(), [](const Record* a, const Record* b) {
+    return std::tie(*a->head.due_at, a->head.id) < std::tie(*b->head.due_at, b->head.id);
+  });
   return due;
 }
 

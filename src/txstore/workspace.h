@@ -48,7 +48,7 @@ class Workspace {
   Record* find(const Hash256& id);
   // The output that an outpoint names; null if there is none. It must have been loaded.
   Entry* find_entry(const chain::Outpoint& outpoint, Record** parent = nullptr);
-  // Those in memory that are due at the tip.
+  // Those in memory that are due at the tip, the earliest first.
   std::vector<Record*> find_due();
   // A new record in place of what load() did not find.
   Record& create(const Hash256& id);
