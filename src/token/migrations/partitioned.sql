@@ -47,8 +47,7 @@ CREATE TABLE transaction_ids (
   id         UUID   NOT NULL PRIMARY KEY,
   created_at BIGINT NOT NULL
 );
-CREATE TRIGGER only_the_mover BEFORE INSERT ON transaction_ids FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0)
-  EXECUTE FUNCTION refuse_statement('TK022', 'transaction_ids follows transactions');
+CREATE TRIGGER only_triggers BEFORE INSERT ON transaction_ids FOR EACH STATEMENT EXECUTE FUNCTION prevent_direct_write();
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON transaction_ids FOR EACH ROW
   EXECUTE FUNCTION refuse_statement('TK020', 'Rows of transaction_ids never change');
 CREATE TRIGGER prevent_truncate BEFORE TRUNCATE ON transaction_ids FOR EACH STATEMENT
