@@ -1,7 +1,7 @@
 // Follows a simulated chain into a UTXO store, then asks it. Give another source and its network
 // for a real one: follow_utxo DIRECTORY rpc:http://127.0.0.1:8332?cookie=… mainnet
 #include <coffer/chain/address.h>
-#include <coffer/feed/open_source.h>
+#include <coffer/feed/source.h>
 #include <coffer/follow/follower.h>
 #include <coffer/utxo/store.h>
 

@@ -1,6 +1,6 @@
 // Opens a wallet, imports a descriptor, feeds blocks, asks the balance and leases coins.
 #include <coffer/chain/decode.h>
-#include <coffer/feed/open_source.h>
+#include <coffer/feed/source.h>
 #include <coffer/wallet/consumer.h>
 
 #include <iostream>

@@ -1,4 +1,4 @@
-#include <coffer/feed/open_source.h>
+#include <coffer/feed/source.h>
 
 #include "base/result.h"
 #include "feed/blkdir_source.h"

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include <coffer/base/log.h>
-#include <coffer/feed/open_source.h>
+#include <coffer/feed/source.h>
 #include <coffer/version.h>
 #include "base/file.h"
 #include "base/result.h"

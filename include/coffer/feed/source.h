@@ -1,12 +1,16 @@
 // Where blocks come from. A source walks its own best chain; what it says is followed, not judged.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 
+#include <coffer/base/clock.h>
 #include <coffer/chain/block.h>
+#include <coffer/chain/network.h>
 
 namespace coffer::feed {
 
@@ -69,5 +73,16 @@ class Source {
   // Ends a wait in next(), now and from now on.
   virtual void interrupt() = 0;
 };
+
+struct OpenSourceOptions {
+  bool follow = true;  // wait for more at the end, where the source can
+};
+
+// From the text of a source, as the setting `source` has it: file:PATH, blkdir:DIR, rpc:URL,
+// immutable:DIR or n2c:SOCKET of that network; devnet, a simulated chain of network devnet, as fast
+// as it is read and without an end. Opens nothing yet; the clock outlives the source. Errors:
+// kUsage without repeating the text, which may hold a password.
+Result<std::unique_ptr<Source>> open_source(std::string_view text, const chain::Network& network,
+                                            const Clock& clock, OpenSourceOptions options = {});
 
 }  // namespace coffer::feed

@@ -1,6 +1,6 @@
 // coffer tx rebuild: empties the store, but for what people did, so that the next start fills it
 // again. Before anything is deleted the source is asked whether it still has the blocks.
-#include <coffer/feed/open_source.h>
+#include <coffer/feed/source.h>
 #include "base/result.h"
 #include "cli/output.h"
 #include "cli/table.h"
