@@ -15,7 +15,6 @@ inline const char* to_string(Engine engine) {
   constexpr const char* kNames[] = {"Sqlite", "Postgres", "PgBouncer"};
   return kNames[static_cast<std::size_t>(engine)];
 }
-// NOLINTNEXTLINE(readability-identifier-naming): GoogleTest looks for this name
 inline void PrintTo(Engine engine, std::ostream* out) {
   *out << to_string(engine);
 }

@@ -1,5 +1,7 @@
 // Applying and undoing blocks. A connected block is the truth (E1): it takes its inputs from
 // whoever holds them, and what lost becomes conflicting, descendants included, in the same unit.
+#include <ranges>
+
 #include "base/check.h"
 #include "base/result.h"
 #include "txstore/operations.h"
@@ -262,16 +264,16 @@ Result<UndoneBlock> undo_block(Workspace& work, const bus::Position& before) {
   work.set_tip(before);
   const std::uint64_t height = work.height();
   const BlockRef ref = BlockRef::of(tip);
-  for (auto tx = undo.txs.rbegin(); tx != undo.txs.rend(); ++tx) {
-    Record* record = work.find(tx->id);
+  for (UndoData::Tx& tx : undo.txs | std::views::reverse) {
+    Record* record = work.find(tx.id);
     if (record == nullptr)
       return fail(Code::kCorrupt,
                   "a transaction of block {} is not stored; run 'coffer tx rebuild'",
                   tip.ordinal.value);
-    if (!tx->replaced.empty()) {
+    if (!tx.replaced.empty()) {
       Record* list[] = {record};
       TRY(work.load_all_pages(list));
-      restore_outputs(work, *record, std::move(tx->replaced));
+      restore_outputs(work, *record, std::move(tx.replaced));
     }
     (void)TRY(unset_mined(work, *record, ref, height));
   }

@@ -117,7 +117,7 @@ Result<std::vector<Record*>> load_children(Workspace& work, std::span<Record* co
 
 }  // namespace
 
-Result<> clean(Workspace& work, std::vector<Record*> records, std::uint64_t budget,
+Result<> clean(Workspace& work, std::span<Record* const> records, std::uint64_t budget,
                CleanupReport& report) {
   report.looked_at += records.size();
   const auto is_due = [&](const Record* record) {
@@ -194,9 +194,9 @@ Result<> clean_due(Workspace& work, std::size_t records_a_step, std::uint64_t bu
   for (const Hash256& id : ids)
     if (work.find(id) == nullptr) missing.push_back(id);
   TRY(check_deleted_meanwhile(work, missing, limit));
-  std::vector<Record*> records = work.find_due();
+  const std::vector<Record*> records = work.find_due();
   if (records.empty()) return {};
-  TRY(clean(work, std::move(records), budget, report));
+  TRY(clean(work, records, budget, report));
   if (due.size() == limit) report.done = false;
   return {};
 }

@@ -39,6 +39,7 @@ Result<std::vector<Hash256>> Consumer::Impl::next_unmined(std::optional<DueEntry
   const auto entries = TRY(impl.read<std::vector<DueEntry>>(
       [&](View& view) { return view.unmined(after, kUnminedAStep); }));
   std::vector<Hash256> ids;
+  ids.reserve(entries.size());
   for (const DueEntry& entry : entries) ids.push_back(entry.id);
   if (!entries.empty()) after = entries.back();
   return ids;

@@ -54,7 +54,7 @@ Result<ItemResult> unmark_conflicting(Workspace& work, Record& record, std::uint
 
 // Judges these, deletes what may go, and puts off the rest. `budget`: how many children are read;
 // of a record with more, the next step reads the others. Loaded: the records.
-Result<> clean(Workspace& work, std::vector<Record*> records, std::uint64_t budget,
+Result<> clean(Workspace& work, std::span<Record* const> records, std::uint64_t budget,
                CleanupReport& report);
 // Deletes this one if the rule allows; changes nothing otherwise. Loaded: the record.
 Result<ItemResult> remove(Workspace& work, Record& record);

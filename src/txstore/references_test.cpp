@@ -24,13 +24,14 @@ chain::Block reference_block(const std::vector<ReferenceTx>& txs) {
   for (const ReferenceTx& made : txs)
     for (const auto* list : {&made.inputs, &made.collateral, &made.references})
       for (const std::uint8_t number : *list) append(block.storage, reference_id(number).view());
-  std::uint32_t row = 0;
+  std::size_t row = 0;
   for (const ReferenceTx& made : txs) {
     chain::Tx& tx = block.txs.emplace_back();
     tx.id = reference_id(made.id);
     tx.valid = made.valid;
     const auto add = [&](const std::vector<std::uint8_t>& list) {
-      const chain::Range range{row, static_cast<std::uint32_t>(list.size())};
+      const chain::Range range{static_cast<std::uint32_t>(row),
+                               static_cast<std::uint32_t>(list.size())};
       for (std::size_t i = 0; i < list.size(); ++i)
         block.inputs.push_back({block.storage.data() + 32 * row++, 0});
       return range;

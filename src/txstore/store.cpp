@@ -15,7 +15,7 @@ Result<> Store::Impl::run_unit(Hold hold, const std::function<Result<>(Workspace
     known = marks;
   }
   std::vector<std::pair<Hash256, Mark>> changed;
-  const Result<> done = backend->run(hold, [&](Unit& unit) -> Result<> {
+  Result<> done = backend->run(hold, [&](Unit& unit) -> Result<> {
     Workspace work(unit, options, *known);
     TRY(body(work));
     after = work.tip();
@@ -40,7 +40,7 @@ Result<> Store::Impl::run_unit(Hold hold, const std::function<Result<>(Workspace
 Result<> Store::Impl::begin(std::span<const chain::GenesisUtxo> genesis) {
   for (const chain::GenesisUtxo& utxo : genesis)
     if (utxo.kind == chain::GenesisKind::kRedeem) redeem_outputs.push_back(utxo.outpoint);
-  const Result<> opened = backend->read([&](View& view) -> Result<> {
+  Result<> opened = backend->read([&](View& view) -> Result<> {
     auto stored = std::make_shared<Marks>();
     for (auto& [id, mark] : TRY(view.marks())) stored->emplace(id, std::move(mark));
     tip = view.tip();

@@ -100,6 +100,7 @@ class Verifier {
       loaded[id].head.id = id;
     }
     std::vector<Record*> wanted;
+    wanted.reserve(loaded.size());
     for (auto& [id, child] : loaded) wanted.push_back(&child);
     if (!wanted.empty()) TRY(view_.load(wanted));
     for (const std::uint32_t i : outputs) {
@@ -145,10 +146,11 @@ class Verifier {
       Record& parent = loaded[input.outpoint.tx];
       parent.head.id = input.outpoint.tx;
     }
+    wanted.reserve(loaded.size());
     for (auto& [id, parent] : loaded) wanted.push_back(&parent);
     if (!wanted.empty()) TRY(view_.load(wanted));
-    for (std::uint32_t i = 0; i < body.inputs.size(); ++i) {
-      const chain::Outpoint& outpoint = body.inputs[i].outpoint;
+    for (const StoredInput& input : body.inputs) {
+      const chain::Outpoint& outpoint = input.outpoint;
       Record& parent = loaded[outpoint.tx];
       if (!parent.present) {
         if (may_lack_parents(record.head)) continue;
@@ -227,7 +229,7 @@ class Verifier {
   }
 
   Result<> check_pruned() {
-    const Result<> walked = view_.for_each_pruned([&](const PrunedRef& ref) -> Result<bool> {
+    Result<> walked = view_.for_each_pruned([&](const PrunedRef& ref) -> Result<bool> {
       const auto found = final_.find({ref.child, ref.parent});
       if (found == final_.end())
         return damaged("{} is remembered as pruned, and no entry of {} says so", name(ref.child),
@@ -246,7 +248,7 @@ class Verifier {
   // Every block in the window has its list, and what is in it is stored and says so.
   Result<> check_blocks() {
     std::optional<std::uint64_t> last;
-    const Result<> walked = view_.for_each_block([&](const BlockUndo& block) -> Result<bool> {
+    Result<> walked = view_.for_each_block([&](const BlockUndo& block) -> Result<bool> {
       const std::uint64_t height = block.position.ordinal.value;
       if (last && height != *last + 1) return damaged("the list of block {} is missing", *last + 1);
       last = height;
@@ -266,6 +268,7 @@ class Verifier {
     std::map<Hash256, Record> loaded;
     std::vector<Record*> wanted;
     for (const UndoData::Tx& tx : undo.txs) loaded[tx.id].head.id = tx.id;
+    wanted.reserve(loaded.size());
     for (auto& [id, record] : loaded) wanted.push_back(&record);
     if (!wanted.empty()) TRY(view_.load(wanted));
     for (const auto& [id, record] : loaded) {

@@ -191,7 +191,7 @@ TEST_F(CommandLine, StatusCheckTellsReadyNotReadyAndUnreachable) {
     Process server({test::coffer(), "demo", "--data", data(), "--listen", "127.0.0.1:0"});
     ASSERT_TRUE(server.wait_for_output("page")) << server.err();
     // It may say so before the simulated past has come, and not while stores catch up with that.
-    const auto wait_until_ready = [&](std::vector<std::string> line) {
+    const auto wait_until_ready = [&](const std::vector<std::string>& line) {
       Finished check;
       for (int i = 0; i < 600 && check.exit_code != 0; ++i) check = run(line);
       EXPECT_EQ(check.exit_code, 0) << check.err;

@@ -41,7 +41,7 @@ class TxCommands : public testing::Test {
     return end.out;
   }
   bj::value as_json(std::vector<std::string> arguments, const char* name = "data") const {
-    arguments.push_back("--json");
+    arguments.emplace_back("--json");
     return bj::parse(text(std::move(arguments), name));
   }
   // The lines of `dump` as fields.

@@ -46,7 +46,7 @@ class TxRebuild : public testing::TestWithParam<Kind> {
     return end.out;
   }
   bj::value as_json(std::vector<std::string> arguments) const {
-    arguments.push_back("--json");
+    arguments.emplace_back("--json");
     return bj::parse(text(std::move(arguments)));
   }
   // Id, state and height of what blocks have, as `dump` prints them. Stamps and spends depend on

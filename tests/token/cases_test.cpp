@@ -212,15 +212,15 @@ class CaseRunner {
   }
 
   void expect_refusal(const std::string& text) {
-    static const std::map<std::string, std::string> kClasses = {
+    static const std::map<std::string, std::string> classes = {
         {"23505", "unique"},  {"TK015", "unique"},  {"23514", "check"},
         {"22P02", "check"},   {"22001", "check"},   {"22003", "check"},
         {"23502", "notnull"}, {"23503", "foreign"}, {"42501", "denied"}};
     const std::string wanted = text.substr(0, text.find(' '));
     EXPECT_NE(answer_.code, "") << "it succeeded";
-    const auto found = kClasses.find(answer_.code);
+    const auto found = classes.find(answer_.code);
     const bool same = wanted == "any" || wanted == answer_.code ||
-                      (found != kClasses.end() && found->second == wanted);
+                      (found != classes.end() && found->second == wanted);
     EXPECT_TRUE(same) << "refused with " << answer_.code << ": " << answer_.message;
     if (engine_ == Engine::kSqlite || wanted.size() == text.size()) return;
     EXPECT_NE(answer_.message.find(text.substr(wanted.size() + 1)), std::string::npos)
@@ -229,10 +229,10 @@ class CaseRunner {
 
   // :name, in quotes where it is no number and stands in a statement; and @schema@.
   std::string replaced(const std::string& text, bool in_statement) const {
-    static const std::regex kName("(^|[^:\\w]):([a-z_]\\w*)|@schema@");
+    static const std::regex name_pattern("(^|[^:\\w]):([a-z_]\\w*)|@schema@");
     std::string out;
     auto last = text.begin();
-    for (std::sregex_iterator it(text.begin(), text.end(), kName), end; it != end; ++it) {
+    for (std::sregex_iterator it(text.begin(), text.end(), name_pattern), end; it != end; ++it) {
       out.append(last, (*it)[0].first);
       last = (*it)[0].second;
       if (it->str() == "@schema@") {

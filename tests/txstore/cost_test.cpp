@@ -66,6 +66,7 @@ class StoreCost : public testing::Test {
   }
   void spend(const std::vector<Hash256>& spenders) {
     std::vector<SpendRequest> requests;
+    requests.reserve(spenders.size());
     for (const Hash256& id : spenders) requests.push_back({id, {}});
     for (const SpendResult& result : get_value((*store_)->spend(requests)))
       ASSERT_EQ(result.outcome, Outcome::kDone);

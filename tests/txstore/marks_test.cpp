@@ -13,7 +13,7 @@ class RebuiltMarks : public testing::Test {
     kv::DatabaseOptions options;
     options.path = dir_.path() / "db";
     options.columns = columns();
-    db_ = std::move(*kv::Database::open(std::move(options)));
+    db_ = std::move(*kv::Database::open(options));
   }
   // Empties the store, but for the marks, and applies the blocks.
   void rebuild(std::span<const Bytes> blocks) {

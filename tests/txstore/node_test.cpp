@@ -37,7 +37,7 @@ class FollowedNode : public testing::Test {
     kv::DatabaseOptions options;
     options.path = dir_.path() / "db";
     options.columns = columns();
-    db_ = kv::Database::open(std::move(options)).value();
+    db_ = kv::Database::open(options).value();
     start();
   }
   void start() {

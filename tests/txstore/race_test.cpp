@@ -88,6 +88,7 @@ class StoreRace : public testing::Test {
     for (const SpendResult& result : TRY(store.unspend(ids)))
       ++(result.outcome == Outcome::kDone ? totals_->unspent : totals_->refused);
     std::vector<SpendRequest> again;
+    again.reserve(ids.size());
     for (const Hash256& id : ids) again.push_back({id, {}});
     std::vector<Hash256> lost;  // another has taken what they gave back
     const std::vector<SpendResult> results = TRY(store.spend(again));

@@ -22,7 +22,7 @@ class StoredSet : public testing::TestWithParam<Chain> {
     kv::DatabaseOptions options;
     options.path = dir_.path() / "db";
     options.columns = columns();
-    db_ = std::move(*kv::Database::open(std::move(options)));
+    db_ = std::move(*kv::Database::open(options));
   }
   bool bitcoin() const { return GetParam().family == chain::Family::kBitcoin; }
   void open(std::span<const chain::GenesisUtxo> genesis) {

@@ -1,5 +1,7 @@
 // Pruning decides in SQL what may go; this compares its verdict with the rule of safe deletion
 // (X1), asked with facts that plain code gathers from the same rows, on random wallets.
+#include <deque>
+
 #include <coffer/retention/retention.h>
 #include "base/test_data.h"
 #include "sql/connection.h"

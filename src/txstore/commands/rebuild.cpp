@@ -71,8 +71,8 @@ Result<> check_rebuildable(const Context& context, const OpenStore& opened) {
   std::unique_ptr<kv::Database> db;
   std::unique_ptr<chainstate::ChainState> chain;
   if (!opened.chain) {
-    kv::DatabaseOptions options = TRY(node::database_options(context.config, true));
-    db = TRY(kv::Database::open(std::move(options)));
+    const kv::DatabaseOptions options = TRY(node::database_options(context.config, true));
+    db = TRY(kv::Database::open(options));
     chain = TRY(node::open_stored_chain(context.config, *db)).chain;
   }
   const Fetchable found =
@@ -92,7 +92,7 @@ Result<> begin_empty(const config::Config& config, const chain::Network& network
   kv::DatabaseOptions options = node::chain_database_options(config);
   options.create_if_missing = false;
   for (const kv::ColumnOptions& column : columns()) options.columns.push_back(column);
-  const auto db = TRY(kv::Database::open(std::move(options)));
+  const auto db = TRY(kv::Database::open(options));
   (void)TRY(Store::open(*db, network, options_of(config, network), {}));
   return {};
 }

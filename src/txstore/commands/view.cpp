@@ -80,6 +80,7 @@ std::string outputs_table(const chain::Network& network, const TxDetail& detail)
 
 std::string kept_line(const std::vector<KeptCount>& kept) {
   std::vector<std::string> parts;
+  parts.reserve(kept.size());
   for (const KeptCount& one : kept)
     parts.push_back(fmt::format("{} {}", with_thousands(one.count), one.reason));
   return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", "));

@@ -93,7 +93,7 @@ std::optional<std::uint64_t> earliest_height(const Explanation& found, const Tip
 }
 
 std::string absence_text(chain::Family family, const Hash256& id, Absence absence, const Tip& tip) {
-  const std::string name = chain::display(family, id);
+  std::string name = chain::display(family, id);
   switch (absence) {
     case Absence::kPruned:
       return fmt::format(

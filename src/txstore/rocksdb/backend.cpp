@@ -112,6 +112,7 @@ class RocksBackend::RocksUnit final : public Unit {
       if (const std::uint64_t height = block.position.ordinal.value; stays(changes, height))
         last[height] = &block;
     std::vector<const BlockUndo*> blocks;
+    blocks.reserve(last.size());
     for (const auto& [height, block] : last) blocks.push_back(block);
     return blocks;
   }

@@ -111,10 +111,12 @@ TEST_F(RocksBackendTest, EraseOfARecordLeavesNoKey) {
     records.back().head.unmined_since = rng_.below(1'000);
   }
   Changes created;
+  created.records.reserve(records.size());
   for (Record& record : records) created.records.push_back(&record);
   ASSERT_TRUE(save(std::move(created)));
   Changes erased;
   std::vector<Record> loaded;
+  loaded.reserve(records.size());
   for (const Record& record : records) loaded.push_back(load(record.head.id).value());
   for (Record& record : loaded) {
     record.present = false;

@@ -45,7 +45,7 @@ Result<> RocksReader::fetch_in_parallel(kv::Column column, const EachValue& each
   Result<> first_half;
   kv::PinnedValues values;
   std::jthread thread([&] { first_half = fetch(column, 0, middle, values, each); });
-  const Result<> second_half = fetch(column, middle, keys_.size(), values_, each);
+  Result<> second_half = fetch(column, middle, keys_.size(), values_, each);
   thread.join();
   TRY(first_half);
   return second_half;

@@ -74,7 +74,8 @@ inline Record random_record(Rng& rng, std::uint32_t outputs) {
   head.due_at = maybe_height(rng);
   head.preserve_until = maybe_height(rng);
   head.kept = static_cast<retention::Reason>(rng.below(retention::kReasons));
-  record.new_body = random_body(rng, static_cast<std::uint32_t>(rng.below(2 * kInlineInputs)));
+  record.new_body =
+      random_body(rng, static_cast<std::uint32_t>(rng.below(2 * std::uint64_t{kInlineInputs})));
   record.body_bytes = record.new_body->raw.size();
   record.input_count = static_cast<std::uint32_t>(record.new_body->inputs.size());
   for (const StoredInput& input : record.new_body->inputs) record.inputs.push_back(input.outpoint);

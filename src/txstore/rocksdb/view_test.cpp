@@ -190,6 +190,7 @@ TEST_F(RocksBackendTest, DamagedValuesAreCorrupt) {
 TEST_F(RocksBackendTest, SortedFilesWriteWhatABatchWrites) {
   std::vector<Record> records;
   Changes changes;
+  records.reserve(kChangesForFiles / 2 + 1);
   for (std::uint32_t i = 0; i < kChangesForFiles / 2; ++i)
     records.push_back(random_record(rng_, static_cast<std::uint32_t>(rng_.below(3))));
   records.push_back(random_record(rng_, 1'000));

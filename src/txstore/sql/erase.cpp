@@ -10,10 +10,10 @@ Result<> erase(sql::Database& database) {
   return database.run_transaction([&](sql::Transaction& transaction) -> Result<> {
     for (const char* table : {"transactions", "tx_bodies", "inputs", "outputs", "block_ids",
                               "txstore_blocks", "txstore_counts"})
-      TRY(transaction.execute(fmt::format("DELETE FROM {}{}", schema, table)));
-    TRY(transaction.execute(
+      (void)TRY(transaction.execute(fmt::format("DELETE FROM {}{}", schema, table)));
+    (void)TRY(transaction.execute(
         fmt::format("INSERT INTO {}txstore_counts (only_row) VALUES (1)", schema)));
-    TRY(transaction.execute(
+    (void)TRY(transaction.execute(
         fmt::format("UPDATE {}txstore_tip SET position = $1, final_height = -1, first_block = NULL",
                     schema),
         {ByteView()}));

@@ -67,6 +67,7 @@ Result<> RowWriter::add(sql::Params row) {
 
 Result<> RowWriter::flush() {
   std::vector<sql::Param> values;
+  values.reserve(lists_.size());
   for (const sql::PostgresArray& list : lists_) values.emplace_back(list.view());
   written_ += TRY(sql_.execute(text_, values));
   for (sql::PostgresArray& list : lists_) list.clear();

@@ -88,22 +88,22 @@ TEST_P(SqlLocks, ReadersWaitForNobody) {
 
 // Each adds to what it read: a lost update would show.
 TEST_P(SqlLocks, OverlappingUnitsLoseNothingAndDoNotDeadlock) {
-  constexpr int kThreads = 2, kRounds = 40;
-  constexpr std::uint64_t kRecords = 12;
+  constexpr std::uint64_t kThreads = 2, kRounds = 40, kRecords = 12;
   std::vector<Record> records;
+  records.reserve(kRecords);
   for (std::uint64_t i = 0; i < kRecords; ++i) {
     records.push_back(test_record(i, 2));
     records.back().head.due_at = 0;
   }
   store(records);
   std::vector<std::thread> threads;
-  for (int t = 0; t < kThreads; ++t)
+  threads.reserve(kThreads);
+  for (std::uint64_t t = 0; t < kThreads; ++t)
     threads.emplace_back([&, t] {
-      for (int round = 0; round < kRounds; ++round) {
+      for (std::uint64_t round = 0; round < kRounds; ++round) {
         std::vector<std::uint64_t> some;
         for (std::uint64_t i = 0; i < kRecords; ++i)
-          if ((i + static_cast<std::uint64_t>(round)) % 3 != static_cast<std::uint64_t>(t))
-            some.push_back(i);
+          if ((i + round) % 3 != t) some.push_back(i);
         run([&](Unit& unit) -> Result<> {
           std::vector<Record> loaded = asked(some);
           TRY(unit.load(pointers(loaded)));

@@ -11,6 +11,7 @@ class SqlPlans : public SqlBackendTest {
   // Everything that units and views do, on records 0 to 9. One of them goes, 5,000 comes.
   void use_all() {
     std::vector<std::uint64_t> numbers;
+    numbers.reserve(10);
     for (std::uint64_t i = 0; i < 10; ++i) numbers.push_back(i);
     run([&](Unit& unit) -> Result<> {
       std::vector<Record> records = asked(numbers);
@@ -104,11 +105,10 @@ class SqlPlans : public SqlBackendTest {
     (void)take_statements();
     use_all();
     std::vector<std::string> texts = take_statements();
-    const auto tip = std::find_if(texts.begin(), texts.end(), [](const std::string& text) {
-      return text.find("txstore_tip") != std::string::npos;
-    });
-    ASSERT_NE(tip, texts.end());
-    const std::string tip_text = *tip;
+    std::string tip_text;
+    for (const std::string& text : texts)
+      if (tip_text.empty() && text.find("txstore_tip") != std::string::npos) tip_text = text;
+    ASSERT_NE(tip_text, "");
     std::sort(texts.begin(), texts.end());
     texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
     int looked_at = 0;
@@ -126,6 +126,7 @@ class SqlPlans : public SqlBackendTest {
 
 TEST_P(SqlPlans, EveryStatementFindsItsRowsByAKey) {
   std::vector<Record> records;
+  records.reserve(10);
   for (std::uint64_t i = 0; i < 10; ++i) records.push_back(test_record(i, 20));
   store(records);
   expect_good_plans();  // the server knows nothing of the tables yet
@@ -156,6 +157,7 @@ class SqlRoundTrips : public SqlBackendTest {};
 
 TEST_P(SqlRoundTrips, NumberOfStatementsDoesNotDependOnThatOfRecords) {
   std::vector<Record> records;
+  records.reserve(500);
   for (std::uint64_t i = 0; i < 500; ++i) records.push_back(test_record(i, i % 2 == 0 ? 2 : 40));
   std::vector<std::size_t> created, changed;
   for (const std::uint64_t count : {2u, 500u}) {
@@ -168,6 +170,7 @@ TEST_P(SqlRoundTrips, NumberOfStatementsDoesNotDependOnThatOfRecords) {
     created.push_back(take_statements().size());
     run([&](Unit& unit) -> Result<> {
       std::vector<std::uint64_t> numbers;
+      numbers.reserve(count);
       for (std::uint64_t i = 0; i < count; ++i) numbers.push_back(i);
       std::vector<Record> loaded = asked(numbers);
       TRY(unit.load(pointers(loaded)));

@@ -89,9 +89,9 @@ void ChangeWriter::sort(std::span<Record* const> records) {
 
 // A block that is forgotten is rare: then all of the record's are written anew.
 void ChangeWriter::sort_block_ids(const Record& record) {
-  static const std::vector<MinedIn> kNone;
   const Loaded* const before = loaded(record);
-  const std::vector<MinedIn>& old = before != nullptr ? before->blocks : kNone;
+  const std::span<const MinedIn> old =
+      before != nullptr ? before->blocks : std::span<const MinedIn>();
   const std::vector<MinedIn>& now = record.head.blocks;
   const bool forgets = std::any_of(old.begin(), old.end(), [&](const MinedIn& block) {
     return std::ranges::find(now, block.block, &MinedIn::block) == now.end();

@@ -134,6 +134,7 @@ class SqlBackendTest : public sql::test::EngineTest {
     std::sort(records.begin(), records.end(),
               [](const Record& a, const Record& b) { return a.head.id < b.head.id; });
     std::vector<Record*> list;
+    list.reserve(records.size());
     for (Record& record : records) list.push_back(&record);
     return list;
   }

@@ -56,6 +56,7 @@ Result<> SqlView::for_each(std::optional<Hash256> after,
     }
     if (records.empty()) return {};
     std::vector<Record*> list;
+    list.reserve(records.size());
     for (Record& record : records) list.push_back(&record);
     TRY(load(list));
     for (const Record& record : records)

@@ -107,6 +107,7 @@ TEST_P(SqlViews, DueAndUnminedAreListedInOrder) {
 
 TEST_P(SqlViews, ForEachGivesAllInTheOrderOfIds) {
   std::vector<Record> records;
+  records.reserve(1'203);
   for (std::uint64_t i = 0; i < 1'203; ++i) records.push_back(test_record(i, 1, 1));
   store(records);
   read([&](View& view) -> Result<> {

@@ -78,7 +78,7 @@ class FedStore {
       kv::DatabaseOptions db;
       db.path = dir_.path() / "db";
       db.columns = columns();
-      db_ = std::move(*kv::Database::open(std::move(db)));
+      db_ = std::move(*kv::Database::open(db));
     } else {
       sql::DatabaseOptions db;
       db.location = "sqlite:" + (dir_.path() / "txstore.db").string();

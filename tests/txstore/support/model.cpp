@@ -231,14 +231,14 @@ void TxStoreModel::restamp(Life& life, std::optional<std::uint64_t> height) {
   const bool all_spent =
       std::all_of(life.outputs.begin(), life.outputs.end(),
                   [](const StoredOutput& output) { return output.unspendable || output.spent; });
-  if (tx.preserve_until)
+  const bool conflicting = tx.state == State::kConflicting;
+  const bool used_up = tx.state == State::kMined && all_spent && !tx.locked;
+  if (tx.preserve_until || (!conflicting && !used_up))
     tx.delete_at_height.reset();
-  else if (tx.state == State::kConflicting)
+  else if (conflicting)
     tx.delete_at_height = tx.delete_at_height.value_or(stamp);
-  else if (tx.state == State::kMined && all_spent && !tx.locked)
-    tx.delete_at_height = std::max(tx.delete_at_height.value_or(0), stamp);
   else
-    tx.delete_at_height.reset();
+    tx.delete_at_height = std::max(tx.delete_at_height.value_or(0), stamp);
   tx.kept = Reason::kDeletable;
   tx.due_at = tx.preserve_until     ? tx.preserve_until
               : tx.delete_at_height ? tx.delete_at_height

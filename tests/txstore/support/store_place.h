@@ -65,7 +65,7 @@ class OpenedStore {
       kv::DatabaseOptions options;
       options.path = place.location;
       options.columns = columns();
-      opened->kv_ = TRY(kv::Database::open(std::move(options)));
+      opened->kv_ = TRY(kv::Database::open(options));
       backend = TRY(open_rocksdb(*opened->kv_, place.network, false, place.cache_bytes));
     } else {
       sql::DatabaseOptions options;
