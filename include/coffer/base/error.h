@@ -39,6 +39,8 @@ struct Error {
   Code code = Code::kInternal;
   bool retryable = false;
   std::string message;  // one line; says what to do next where a person can do something
+  // A finer stable code that an engine gives, such as insufficient_balance; mostly empty.
+  std::string reason = {};
 
   // The same error with "context: " before its message.
   Error in(std::string_view context) && {
