@@ -133,6 +133,7 @@ Result<double> write_raw(const std::filesystem::path& from, const std::filesyste
   const Stopwatch watch;
   auto db = TRY(open_bench_database(to, all));
   std::vector<kv::Column> open;
+  open.reserve(all.size());
   for (const kv::ColumnOptions& column : all) open.push_back(TRY(db->column(column.name)));
   kv::Batch batch;
   for (const Row& row : rows) {
@@ -171,7 +172,7 @@ Result<std::string> simulated_file(const BenchChain& bench, std::uint64_t blocks
                            ? feed::BlockFileFormat::kBlk
                            : feed::BlockFileFormat::kRaw,
                        block);
-  const std::string file = (bench.scratch / "simulated.dat").string();
+  std::string file = (bench.scratch / "simulated.dat").string();
   TRY(write_file_atomically(file, out));
   return file;
 }

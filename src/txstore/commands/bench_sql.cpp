@@ -117,6 +117,7 @@ class Playback {
       case Step::Kind::kInputs: return unit_.load_inputs(records(step.ids));
       case Step::Kind::kPages: {
         std::vector<PageRef> pages;
+        pages.reserve(step.ids.size());
         for (std::size_t i = 0; i < step.ids.size(); ++i)
           pages.push_back({&loaded_[step.ids[i]], step.pages[i]});
         return unit_.load_pages(pages);

@@ -17,7 +17,7 @@ Result<std::unique_ptr<kv::Database>> open_bench_database(
   options.path = path;
   options.columns = chainstate::ChainState::columns();
   options.columns.insert(options.columns.end(), more.begin(), more.end());
-  return kv::Database::open(std::move(options));
+  return kv::Database::open(options);
 }
 
 namespace {
@@ -42,6 +42,7 @@ Result<double> put_raw(const BenchChain& bench, std::span<const IoCounts> blocks
     Bytes value(value_bytes);
     for (std::uint8_t& byte : value) byte = static_cast<std::uint8_t>(rng.below(256));
     std::vector<Bytes> put;
+    put.reserve(block.puts);
     for (std::uint64_t i = 0; i < block.puts; ++i) put.push_back(key());
     const Stopwatch watch;
     kv::Batch batch;

@@ -24,7 +24,7 @@ Result<OpenStore> open_columns(const config::Config& config, OpenFor what) {
   options.create_if_missing = false;
   options.read_only = what == OpenFor::kReading;
   for (const kv::ColumnOptions& column : columns()) options.columns.push_back(column);
-  opened.db = TRY(kv::Database::open(std::move(options)));
+  opened.db = TRY(kv::Database::open(options));
   node::StoredChain stored = TRY(node::open_stored_chain(config, *opened.db));
   opened.network = std::move(stored.network);
   opened.chain = std::move(stored.chain);
