@@ -27,10 +27,7 @@ Result<> ensure_read_token(const std::filesystem::path& data_dir);
 // The tokens of one data directory. Thread-safe.
 class Tokens {
  public:
-  struct Identity {
-    std::string name;
-    bool can_write = false;
-  };
+  using Identity = api::Identity;
 
   // Reads DATA/token, making it first if need be, and DATA/read-token if there. Errors: as above.
   static Result<std::unique_ptr<Tokens>> open(const std::filesystem::path& data_dir);

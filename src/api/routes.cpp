@@ -14,7 +14,8 @@ constexpr std::string_view kProblemSchema =
     R"({"type":"object","description":"An RFC 9457 problem document","required":["type","title",)"
     R"("status","detail","code"],"properties":{"type":{"type":"string"},"title":{"type":"string"},)"
     R"("status":{"type":"integer"},"detail":{"type":"string"},"code":{"type":"string",)"
-    R"("description":"stable: programs may rely on it"},"instance":{"type":"string"}}})";
+    R"("description":"stable: programs may rely on it"},"reason":{"type":"string","description":)"
+    R"("finer than code, where there is one, and as stable"},"instance":{"type":"string"}}})";
 
 std::string reference(std::string_view schema) {
   return fmt::format(R"({{"$ref":"#/components/schemas/{}"}})", schema);
@@ -82,7 +83,7 @@ void write_operation(json::Writer& json, const Route& route) {
 }  // namespace
 
 std::string_view name(Scope scope) {
-  constexpr std::string_view kNames[] = {"public", "read", "write", "private"};
+  constexpr std::string_view kNames[] = {"public", "read", "write", "private", "own"};
   return kNames[static_cast<int>(scope)];
 }
 
@@ -96,9 +97,9 @@ RouteTable::RouteTable() {
 }
 
 void RouteTable::add(Route route) {
-  CHECK((route.handler != nullptr) != (route.stream != nullptr));
+  CHECK((route.handler != nullptr) + (route.stream != nullptr) + (route.async != nullptr) == 1);
   // What changes state must say so: otherwise nothing would guard or audit it.
-  CHECK(!http::changes_state(route.method) || is_write(route));
+  CHECK(!http::changes_state(route.method) || is_write(route) || route.scope == Scope::kOwn);
   for (std::size_t at = route.pattern.find('{'); at != std::string::npos;
        at = route.pattern.find('{', at + 1)) {
     std::string param = route.pattern.substr(at + 1, route.pattern.find('}', at) - at - 1);
@@ -113,18 +114,38 @@ void RouteTable::add_schema(std::string schema_name, std::string json) {
   schemas_.emplace_back(std::move(schema_name), std::move(json));
 }
 
-http::Router RouteTable::router() const {
+http::Router RouteTable::router(OnUnauthorized on_unauthorized) const {
   http::Router router;
   for (const Route& route : routes_) {
     if (route.stream) {
       router.add_stream(route.pattern, route.stream);
       continue;
     }
-    router.add(
-        route.method, route.pattern, [handler = route.handler](const http::Request& request) {
-          auto response = handler(request);
-          return response ? std::move(*response) : http::problem(response.error(), request.path);
+    const bool watched = route.scope == Scope::kOwn && on_unauthorized != nullptr;
+    const auto to_response = [&route, watched, on_unauthorized](const http::Request& request,
+                                                                Result<http::Response> result) {
+      http::Response response =
+          result ? *std::move(result) : http::problem(result.error(), request.path);
+      if (!watched || response.status != 401) return response;
+      return on_unauthorized(request, route, std::move(response));
+    };
+    const http::RouteLimits limits{.body_bytes = route.body_bytes};
+    if (route.async) {
+      const auto answer_later = [handler = route.async, to_response](const http::Request& request,
+                                                                     http::Respond respond) {
+        // The request lives as long as `respond` does.
+        handler(request, [&request, to_response,
+                          respond = std::move(respond)](Result<http::Response> result) {
+          respond(to_response(request, std::move(result)));
         });
+      };
+      router.add_async(route.method, route.pattern, answer_later, limits);
+      continue;
+    }
+    const auto answer = [handler = route.handler, to_response](const http::Request& request) {
+      return to_response(request, handler(request));
+    };
+    router.add(route.method, route.pattern, answer, limits);
   }
   return router;
 }

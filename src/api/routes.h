@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,10 @@ enum class Scope {
   kRead,     // open on loopback, a token beyond it
   kWrite,    // a token that may write, everywhere; audited
   kPrivate,  // a token everywhere, one that may write if the method changes state; then audited
+  // The handler itself authenticates, authorises and audits: every request reaches it, but for a
+  // foreign Host or Origin, and audit.log has no line. It answers 401 when authentication fails:
+  // that counts as a failure of the peer's address, and beyond the limit becomes 429.
+  kOwn,
 };
 std::string_view name(Scope scope);
 
@@ -31,6 +36,18 @@ struct Parameter {
 // An error becomes a problem document by the table in base/error.h.
 using Handler = std::function<Result<http::Response>(const http::Request&)>;
 
+// A handler that answers later, from any thread, through http::Respond: see http::AsyncHandler. The
+// request lives as long as a copy of the function.
+using Respond = std::function<void(Result<http::Response>)>;
+using AsyncHandler = std::function<void(const http::Request&, Respond)>;
+
+// Whose token of the data directory a request carries.
+struct Identity {
+  std::string name;  // of its file
+  bool can_write = false;
+};
+using Identify = std::function<std::optional<Identity>(const http::Request&)>;
+
 // The initialisers let a declaration name only the fields it sets, without a warning.
 struct Route {
   http::Method method = http::Method::kGet;
@@ -43,6 +60,8 @@ struct Route {
   std::string request_schema = {};  // likewise, for a JSON body
   Handler handler = nullptr;
   http::StreamHandler stream = nullptr;  // instead of `handler`
+  AsyncHandler async = nullptr;          // instead of `handler`
+  std::size_t body_bytes = 0;            // of a request; 0: http::Limits::body_bytes
 };
 
 // True if a call of the route needs a token that may write, and is audited.
@@ -59,14 +78,25 @@ class RouteTable {
   void add_schema(std::string schema_name, std::string json);
 
   const std::vector<Route>& routes() const { return routes_; }
-  // RouteInfo::id of the result is the index in routes().
-  http::Router router() const;
+
+  // For handlers of Scope::kOwn: who holds a valid token of the data directory, the administrator
+  // of this host. Copy it in add_routes() and call it within a handler; thread-safe, constant time.
+  // It knows nobody in a table that no server serves.
+  const Identify& identify() const { return identify_; }
+  void set_identify(Identify identify) { identify_ = std::move(identify); }
+
+  // Sees a 401 that a handler of Scope::kOwn answers, and says what goes out.
+  using OnUnauthorized =
+      std::function<http::Response(const http::Request&, const Route&, http::Response)>;
+  // RouteInfo::id of the result is the index in routes(). The table must outlive it.
+  http::Router router(OnUnauthorized on_unauthorized = nullptr) const;
   // OpenAPI 3.1. Cost: builds the text each time.
   std::string openapi(std::string_view version) const;
 
  private:
   std::vector<Route> routes_;
   std::vector<std::pair<std::string, std::string>> schemas_;
+  Identify identify_ = [](const http::Request&) { return std::nullopt; };
 };
 
 }  // namespace coffer::api

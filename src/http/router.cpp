@@ -88,14 +88,21 @@ std::size_t Router::insert(Method method, std::string_view pattern, Route route)
   return slot->info.id;
 }
 
-std::size_t Router::add(Method method, std::string_view pattern, Handler handler) {
+std::size_t Router::add(Method method, std::string_view pattern, Handler handler,
+                        RouteLimits limits) {
   CHECK(handler != nullptr);
-  return insert(method, pattern, {{}, std::move(handler), nullptr});
+  return insert(method, pattern, {.handler = std::move(handler), .limits = limits});
+}
+
+std::size_t Router::add_async(Method method, std::string_view pattern, AsyncHandler handler,
+                              RouteLimits limits) {
+  CHECK(handler != nullptr);
+  return insert(method, pattern, {.async = std::move(handler), .limits = limits});
 }
 
 std::size_t Router::add_stream(std::string_view pattern, StreamHandler handler) {
   CHECK(handler != nullptr);
-  return insert(Method::kGet, pattern, {{}, nullptr, std::move(handler)});
+  return insert(Method::kGet, pattern, {.stream = std::move(handler)});
 }
 
 Router::Match Router::match(std::optional<Method> method, std::string_view raw_path) const {

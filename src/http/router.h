@@ -18,9 +18,27 @@ namespace coffer::http {
 
 using Handler = std::function<Response(const Request&)>;
 
+// The answer to one request, from any thread, once: later calls are ignored. When its last copy
+// goes uncalled the client gets 500. When the connection or the server is gone a call does nothing,
+// so it may be kept as long as one likes. The caller's thread also runs Options::after.
+using Respond = std::function<void(Response)>;
+
+// Called on a worker; returns at once and answers later, without holding the worker meanwhile. The
+// request lives as long as a copy of the Respond. Limits::pending_requests bounds how many wait.
+// After Limits::answer_time the client gets 504; the answer that comes then goes to Options::after
+// alone.
+using AsyncHandler = std::function<void(const Request&, Respond)>;
+
 // Called on a worker with the stream of a client. A Response refuses the stream; nothing opens it.
 using StreamHandler =
     std::function<std::optional<Response>(const Request&, const std::shared_ptr<EventStream>&)>;
+
+// What one route allows beside the server's Limits.
+struct RouteLimits {
+  // Of a request's body, → 413; 0 means Limits::body_bytes. Above that one the number of requests
+  // at a time is bounded by Limits::large_requests.
+  std::size_t body_bytes = 0;
+};
 
 struct RouteInfo {
   std::size_t id = 0;  // as add() returned it
@@ -31,9 +49,11 @@ struct RouteInfo {
 class Router {
  public:
   struct Route {
-    RouteInfo info;
-    Handler handler;
-    StreamHandler stream;  // set instead of `handler`
+    RouteInfo info = {};
+    Handler handler = nullptr;
+    StreamHandler stream = nullptr;  // set instead of `handler`
+    AsyncHandler async = nullptr;    // set instead of `handler`
+    RouteLimits limits = {};
   };
 
   Router();
@@ -42,7 +62,10 @@ class Router {
   Router& operator=(Router&&) noexcept;
 
   // Ids count up from 0. A bad or repeated pattern is a bug and fails a CHECK. Not thread-safe.
-  std::size_t add(Method method, std::string_view pattern, Handler handler);
+  std::size_t add(Method method, std::string_view pattern, Handler handler,
+                  RouteLimits limits = {});
+  std::size_t add_async(Method method, std::string_view pattern, AsyncHandler handler,
+                        RouteLimits limits = {});
   std::size_t add_stream(std::string_view pattern, StreamHandler handler);
 
   struct Match {

@@ -24,15 +24,18 @@ struct TlsFiles {
 
 struct Limits {
   std::size_t header_bytes = 16u << 10;  // → 431
-  std::size_t body_bytes = 1u << 20;     // → 413
+  std::size_t body_bytes = 1u << 20;     // → 413; RouteLimits can say otherwise
+  std::size_t large_requests = 32;       // at a time with a body above body_bytes; → 503
   std::size_t connections = 1024;        // → 503, then closed
   std::size_t requests_per_connection = 10'000;
   std::size_t workers = 4;
   std::size_t queued_requests = 256;               // waiting for a worker; → 503
+  std::size_t pending_requests = 4096;             // of AsyncHandlers, not yet answered; → 503
   std::size_t stream_buffer_bytes = 1u << 20;      // per stream; above it the client is dropped
   std::chrono::milliseconds request_time{10'000};  // from first to last byte of a request; → 408
   std::chrono::milliseconds idle_time{60'000};     // between requests
   std::chrono::milliseconds write_time{30'000};    // for one answer, or one piece of a stream
+  std::chrono::milliseconds answer_time{60'000};   // for an AsyncHandler; → 504
   std::chrono::milliseconds stream_keep_alive{15'000};
 };
 
@@ -50,9 +53,10 @@ struct Options {
 
   // Before a handler runs, on its worker. An answer ends the request there.
   std::function<std::optional<Response>(const Request&, const RouteInfo&)> before;
-  // Before an answer goes out: on the worker, so it may write a file. For a request that reached no
-  // worker (malformed, unknown, too many) the route is null and the call is on the I/O thread: it
-  // must only count.
+  // Before an answer goes out: on the worker, or the thread that called Respond, so it may write a
+  // file. For a request that reached no worker (malformed, unknown, too many) or that its handler
+  // left unanswered for too long the route is null and the call is on the I/O thread: it must only
+  // count.
   std::function<void(const Request&, const RouteInfo*, const Finished&)> after;
 };
 
@@ -80,13 +84,14 @@ class Server {
   Result<> reload_tls();
 
   // No new connections; requests in flight are answered and streams ended, within the timeout; then
-  // the rest is cut. Returns when no handler runs any more. Thread-safe, idempotent; not from a
-  // handler.
+  // the rest is cut, and a Respond called later does nothing. Returns when no handler runs any
+  // more. Thread-safe, idempotent; not from a handler.
   void stop(std::chrono::milliseconds timeout);
 
   struct Counts {
     std::size_t connections = 0;
     std::size_t streams = 0;
+    std::size_t pending = 0;  // requests that an AsyncHandler has not answered yet
   };
   // Thread-safe.
   Counts counts() const;

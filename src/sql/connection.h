@@ -6,14 +6,17 @@
 // Codes of every statement: kConflict (unique, foreign key, a trigger's objection), kInvalidInput
 // (CHECK, NOT NULL, wrong or too large values), kTooLarge, kUnavailable (busy, lost connection,
 // full disk), kTimeout, kCorrupt, kForbidden, kInternal (wrong SQL). docs/formats/sql.md has the
-// table.
+// table, and what Error::reason says.
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <memory>
+#include <span>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <coffer/sql/database.h>
 
@@ -41,8 +44,10 @@ class Rows {
 
   // A field of the current row, from column 0. T: an integer, a strong one, bool, std::string,
   // Bytes, FixedBytes, or a view (std::string_view, ByteView) that lives until the next call of
-  // next(); std::optional of these where NULL is allowed. Errors: kInternal for another type, NULL
-  // or no such column, kInvalidInput for a value that does not fit T.
+  // next(); std::optional of these where NULL is allowed. PostgreSQL's uuid columns are bytes, 16
+  // of them: FixedBytes<16> or ByteView reads them, and is a parameter for `$1::uuid`. Errors:
+  // kInternal for another type, NULL or no such column, kInvalidInput for a value that does not fit
+  // T.
   template <typename T>
   Result<T> get(int column) const {
     T value{};
@@ -52,6 +57,10 @@ class Rows {
   }
   bool is_null(int column) const;
   int columns() const;
+
+  // How many rows an INSERT, UPDATE or DELETE changed; 0 for every other statement. For rows of
+  // query() on SQLite only once next() has returned false.
+  std::int64_t affected() const;
 
  private:
   template <std::integral T>
@@ -123,6 +132,9 @@ class Reader {
   // Steps that SQLite's virtual machine has taken on this connection: a measure of work that does
   // not depend on the clock. 0 on PostgreSQL, which has EXPLAIN (ANALYZE, BUFFERS).
   std::int64_t vm_steps() const;
+  // How often this connection has waited for an answer of the server, from its opening on: the
+  // other cost that does not depend on the clock. Always 0 on SQLite. Database::Stats has the sum.
+  std::int64_t server_waits() const;
 
  protected:
   explicit Reader(Driver* driver) : driver_(driver) {}
@@ -161,8 +173,24 @@ class Batch {
   std::unique_ptr<BatchSink> sink_;
 };
 
+// One of several statements that are sent together. Views its text and its parameters, which must
+// live until the call returns: so does what stands in the argument list,
+//   transaction.run_all({{kLock, {ids.view()}}, {kRead, {ids.view()}}});
+// but the braces of a Params that is stored in a variable are gone at its semicolon; there
+// std::vector<Param> keeps them.
+struct Statement {
+  std::string_view sql;
+  Params params = {};
+};
+inline constexpr std::size_t kMaxStatements = 256;  // in one call; more are kInternal
+
 // Rolled back when it goes without a commit. After a statement failed there is only rolling back:
 // every further statement, and the commit, answers with the same error.
+//
+// On PostgreSQL BEGIN is not sent by itself but together with the first statement, run_all() or
+// script(), so that an unreachable server is noticed there. A transaction of
+// `run_all({lock, read})` and `commit_with({insert})` waits twice for the server in all; one that
+// did nothing never does.
 class Transaction : public Reader {
  public:
   Transaction(Transaction&& other) noexcept;
@@ -175,6 +203,14 @@ class Transaction : public Reader {
   Result<std::int64_t> execute(std::string_view sql, Params params = {});
   // Several statements without parameters.
   Result<> script(std::string_view sql);
+  // Several different statements, one after another, in one wait for the server (a pipeline on
+  // PostgreSQL). Each sees what those before it did; at READ COMMITTED each has a snapshot of its
+  // own. The result has the rows of each, all of them fetched, in the order of the statements: put
+  // a LIMIT. The first failure fails the transaction, and no later statement is executed.
+  Result<std::vector<Rows>> run_all(std::span<const Statement> statements);
+  Result<std::vector<Rows>> run_all(std::initializer_list<Statement> statements) {
+    return run_all(std::span(statements.begin(), statements.size()));
+  }
   // One statement for many rows: a pipeline on PostgreSQL.
   Result<Batch> batch(std::string_view sql);
   // Plain inserts: COPY on PostgreSQL. The names come from the program, never from input.
@@ -194,6 +230,14 @@ class Transaction : public Reader {
   // Durable when it returns. Errors also: kUnavailable, not retryable, when the connection was lost
   // and nobody knows whether it is committed.
   Result<> commit();
+  // As run_all() followed by commit(), in one wait for the server: durable when it returns, and
+  // nothing is committed if a statement fails. The transaction has ended in either case. Errors:
+  // those of both. A connection that is lost meanwhile leaves the outcome unknown, even if this was
+  // the first statement.
+  Result<std::vector<Rows>> commit_with(std::span<const Statement> statements);
+  Result<std::vector<Rows>> commit_with(std::initializer_list<Statement> statements) {
+    return commit_with(std::span(statements.begin(), statements.size()));
+  }
   // Never fails: what cannot be rolled back any more was never committed.
   void rollback();
 

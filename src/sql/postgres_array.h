@@ -1,5 +1,6 @@
 // A list as one parameter of a statement on PostgreSQL: `hash = ANY($1::bytea[])`,
-// `unnest($1::bigint[])`. A constant number of statements then serves any number of rows.
+// `unnest($1::bigint[])`, `id = ANY($1::uuid[])` with elements of 16 bytes. A constant number of
+// statements then serves any number of rows.
 #pragma once
 
 #include "sql/value.h"
@@ -12,7 +13,13 @@ namespace coffer::sql {
 class PostgresArray {
  public:
   // Type ids of the catalogue (pg_type); they never change.
-  enum class Element : std::uint32_t { kBool = 16, kBytea = 17, kInt8 = 20, kText = 25 };
+  enum class Element : std::uint32_t {
+    kBool = 16,
+    kBytea = 17,
+    kInt8 = 20,
+    kText = 25,
+    kUuid = 2950
+  };
 
   explicit PostgresArray(Element element) : element_(element) { clear(); }
 

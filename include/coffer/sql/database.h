@@ -105,7 +105,8 @@ class Database {
 
   struct Stats {
     std::size_t open = 0, idle = 0;
-    std::uint64_t retries = 0;  // attempts after the first
+    std::uint64_t retries = 0;       // attempts after the first
+    std::uint64_t server_waits = 0;  // of all connections so far; 0 on SQLite
   };
   Stats stats() const;  // thread-safe
 
