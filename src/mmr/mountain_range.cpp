@@ -196,4 +196,25 @@ Result<std::vector<Digest>> MountainRange::path(std::uint64_t leaf) {
   return path;
 }
 
+Result<std::vector<Digest>> MountainRange::consistency_proof(std::uint64_t older_leaves) {
+  CHECK(older_leaves <= leaves_);
+  std::vector<Digest> proof;
+  if (older_leaves == 0 || older_leaves == leaves_) return proof;
+  TRY(load_peaks());
+  if (!std::has_single_bit(older_leaves))  // else its only peak is its root
+    for (const std::uint64_t position : Peaks(older_leaves).view())
+      proof.push_back(TRY(nodes_.get(position)).hash);
+  // Of this height there is a peak here and none in the older MMR, whose lower peaks are under it.
+  const auto top = static_cast<unsigned>(std::bit_width(older_leaves ^ leaves_)) - 1;
+  const auto lowest = static_cast<unsigned>(std::countr_zero(older_leaves));
+  for (Place place{lowest, (older_leaves >> lowest) - 1}; place.height < top;
+       place = {place.height + 1, place.index >> 1})
+    if ((place.index & 1) == 0)
+      proof.push_back(TRY(nodes_.get(position_of({place.height, place.index + 1}))).hash);
+  const unsigned behind = lowest < top ? top : top + 1;
+  if (static_cast<unsigned>(std::countr_zero(leaves_)) < behind)
+    proof.push_back(bag_peaks_below(behind));
+  return proof;
+}
+
 }  // namespace coffer::mmr

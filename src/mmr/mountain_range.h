@@ -1,5 +1,5 @@
 // One Merkle mountain range over a node store: appends, replaces leaves, cuts back, gives its root
-// and paths. Serves both the leaf MMR and the MMR over the bitmap, which differ in their tags.
+// and proofs. Serves the leaf MMR, the MMR over the bitmap and logs, which differ in their tags.
 // Invariant: between calls the store holds the node of every position below size(), except what
 // prune() dropped, and peaks_ holds the peaks.
 #pragma once
@@ -58,6 +58,10 @@ class MountainRange {
   // The hashes that lead from a leaf to the root, in the order that check.h takes them. One read
   // per level. The leaf must exist.
   Result<std::vector<Digest>> path(std::uint64_t leaf);
+  // The hashes that show that this MMR begins with one of so many leaves, in the order that
+  // find_consistency_fault() of check.h takes them. Not more leaves than there are; nothing below
+  // size() may have been pruned. One read per level.
+  Result<std::vector<Digest>> consistency_proof(std::uint64_t older_leaves);
 
  private:
   Hash256 node_hash(Place place, const Hash256& left, const Hash256& right) const;
