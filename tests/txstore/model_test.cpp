@@ -65,19 +65,20 @@ Seeds seeds_of_run() {
   return seeds;
 }
 
-void expect_everything_met(const Coverage& met) {
+void expect_full_coverage(const Coverage& coverage) {
   if (testing::Test::HasFailure() || seeds_of_run().count < 500) return;
   constexpr std::uint64_t kLeast = 50;
   for (const auto& [name, outcomes] : kOutcomesOf)
     for (const Outcome outcome : outcomes) {
-      const auto found = met.outcomes.find(name);
-      const std::uint64_t times = found == met.outcomes.end() || !found->second.contains(outcome)
-                                      ? 0
-                                      : found->second.at(outcome);
+      const auto found = coverage.outcomes.find(name);
+      const std::uint64_t times =
+          found == coverage.outcomes.end() || !found->second.contains(outcome)
+              ? 0
+              : found->second.at(outcome);
       EXPECT_GE(times, kLeast) << name << " " << outcome;
     }
   // And nothing else.
-  for (const auto& [name, outcomes] : met.outcomes)
+  for (const auto& [name, outcomes] : coverage.outcomes)
     for (const auto& [outcome, times] : outcomes) {
       const auto& known = kOutcomesOf.find(name);
       const bool is_known =
@@ -86,21 +87,21 @@ void expect_everything_met(const Coverage& met) {
       EXPECT_TRUE(is_known || name.ends_with(" itself")) << name << " " << outcome;
     }
   for (std::size_t i = 0; i < retention::kReasons; ++i)
-    EXPECT_GE(met.kept[i], kLeast) << static_cast<retention::Reason>(i);
-  EXPECT_GE(met.arms.mined, kLeast);
-  EXPECT_GE(met.arms.conflicting, kLeast);
-  EXPECT_GE(met.arms.expired, kLeast);
-  EXPECT_GE(met.arms.preservation_ended, kLeast);
+    EXPECT_GE(coverage.kept[i], kLeast) << static_cast<retention::Reason>(i);
+  EXPECT_GE(coverage.arms.mined, kLeast);
+  EXPECT_GE(coverage.arms.conflicting, kLeast);
+  EXPECT_GE(coverage.arms.expired, kLeast);
+  EXPECT_GE(coverage.arms.preservation_ended, kLeast);
 }
 
-void run_all(const std::vector<Engine>& engines, std::uint64_t every, Coverage& met) {
+void run_all(const std::vector<Engine>& engines, std::uint64_t every, Coverage& coverage) {
   // Nothing is killed here: in memory, where there is such a place, the disk does not set the pace.
   std::error_code none;
   if (std::filesystem::is_directory("/dev/shm", none)) ::setenv("TMPDIR", "/dev/shm", 0);
   const Seeds seeds = seeds_of_run();
   for (std::uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
     if (seeds.count > 1 && seed % every != 0) continue;
-    Sequence sequence(seed, engines, met);
+    Sequence sequence(seed, engines, coverage);
     sequence.run(60);
     ASSERT_FALSE(testing::Test::HasFailure()) << "COFFER_SEED=" << seed;
   }
@@ -108,28 +109,28 @@ void run_all(const std::vector<Engine>& engines, std::uint64_t every, Coverage& 
 
 // The model by itself: the generator meets everything. Costs a second.
 TEST(TxStoreModel, GeneratorMeetsEverything) {
-  Coverage met;
-  run_all({}, 1, met);
-  expect_everything_met(met);
+  Coverage coverage;
+  run_all({}, 1, coverage);
+  expect_full_coverage(coverage);
 }
 
 TEST(TxStoreModel, RandomOperationsMatchModelOnRocksDb) {
-  Coverage met;
-  run_all({Engine::kRocksDb}, 1, met);
-  expect_everything_met(met);
+  Coverage coverage;
+  run_all({Engine::kRocksDb}, 1, coverage);
+  expect_full_coverage(coverage);
 }
 
 TEST(TxStoreModel, RandomOperationsMatchModelOnSqlite) {
-  Coverage met;
-  run_all({Engine::kSqlite}, 1, met);
-  expect_everything_met(met);
+  Coverage coverage;
+  run_all({Engine::kSqlite}, 1, coverage);
+  expect_full_coverage(coverage);
 }
 
 // A quarter of the sequences: each operation takes its round trips.
 TEST(TxStoreModel, RandomOperationsMatchModelOnPostgres) {
   COFFER_REQUIRE_POSTGRES_OR_SKIP();
-  Coverage met;
-  run_all({Engine::kPostgres}, 4, met);
+  Coverage coverage;
+  run_all({Engine::kPostgres}, 4, coverage);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ constexpr std::uint64_t kMostStatements = 300;  // that a process lives to see
 
 class WalletKills : public testing::TestWithParam<sql::test::Engine> {
  protected:
-  using Hear = std::function<void(std::string_view)>;
+  using OnStatement = std::function<void(std::string_view)>;
 
   void SetUp() override {
     if (GetParam() == sql::test::Engine::kPostgres) COFFER_REQUIRE_POSTGRES_OR_SKIP();
@@ -54,10 +54,10 @@ class WalletKills : public testing::TestWithParam<sql::test::Engine> {
     }
     ASSERT_TRUE(engine->consumer().flush());
   }
-  std::unique_ptr<WalletEngine> open(Hear hear = {}) const {
+  std::unique_ptr<WalletEngine> open(OnStatement on_statement = {}) const {
     sql::DatabaseOptions options;
     options.location = location_;
-    options.on_statement = std::move(hear);
+    options.on_statement = std::move(on_statement);
     StoreOptions store_options;
     store_options.prune_window = 3;
     store_options.step = 7;
@@ -93,11 +93,11 @@ class WalletKills : public testing::TestWithParam<sql::test::Engine> {
             << chain::display(chain::Family::kBitcoin, paid.id) << "\"}\n";
     }
   }
-  // In a process of its own, which hears its statements.
-  pid_t start(Hear hear) const {
+  // In a process of its own, which sees its statements.
+  pid_t start(OnStatement on_statement) const {
     const pid_t child = ::fork();
     if (child != 0) return child;
-    const auto engine = open(std::move(hear));
+    const auto engine = open(std::move(on_statement));
     const auto done = work(engine->store(), wallet_);
     if (!done) fmt::print(stderr, "{}\n", done.error().message);
     ::_exit(done ? 0 : 1);
@@ -162,9 +162,9 @@ TEST_P(WalletKills, ImportResumesAfterEveryKill) {
   for (bool done = false; !done && !HasFailure();) {
     // Opening takes statements of its own.
     const std::uint64_t last = rng.between(1, kMostStatements);
-    std::uint64_t heard = 0;
+    std::uint64_t statements = 0;
     const int end = end_of(start([&](std::string_view) {
-      if (++heard == last) ::kill(::getpid(), SIGKILL);
+      if (++statements == last) ::kill(::getpid(), SIGKILL);
     }));
     done = end == 0;
     if (!done) ++killed;

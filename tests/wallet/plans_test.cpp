@@ -163,7 +163,7 @@ TEST_P(Plans, LargestPageTakesFewStatements) {
   const std::string shown_first = display(chain::Family::kBitcoin, first);
   ok(store().set_label(alice_, "tx", shown_first, "the first"));
   ok(store().set_label(alice_, "tx", display(chain::Family::kBitcoin, last), "the last"));
-  large.heard.clear();
+  large.statements.clear();
   HistoryQuery query;
   query.page.count = kMaxPage;
   std::map<std::string, int> labels;
@@ -177,26 +177,26 @@ TEST_P(Plans, LargestPageTakesFewStatements) {
   EXPECT_EQ(labels["the first"], 1);
   EXPECT_EQ(labels["the last"], 1);
   EXPECT_EQ(labels.size(), 3u);
-  EXPECT_LT(large.heard.size(), 12u);  // texts
+  EXPECT_LT(large.statements.size(), 12u);  // texts
 
   ok(store().set_label(alice_, "output", shown_first + ":0", "the first coin"));
-  large.heard.clear();
+  large.statements.clear();
   CoinQuery coins;
   coins.page.count = kMaxPage;
   const auto page = store().coins(alice_, coins);
   ok(page);
   EXPECT_EQ(page->items.size(), 600u);
   EXPECT_EQ(page->items.front().label, "the first coin");
-  EXPECT_LT(large.heard.size(), 8u);
+  EXPECT_LT(large.statements.size(), 8u);
 }
 
 TEST_P(Plans, NoStatementScansWallet) {  // W9
   LargeWallet& large = make_large_wallet(500, 500);
-  large.heard.clear();
+  large.statements.clear();
   live(large.txs);
-  EXPECT_GT(large.heard.size(), 60u);
+  EXPECT_GT(large.statements.size(), 60u);
   int confirmed_pages = 0, coin_pages = 0;
-  for (const std::string& text : std::set<std::string>(large.heard)) {
+  for (const std::string& text : std::set<std::string>(large.statements)) {
     const auto begins = [&](std::string_view word) { return text.starts_with(word); };
     if (begins("SELECT pg_") || begins("ANALYZE") || begins("SAVEPOINT")) continue;
     if (begins("RELEASE") || begins("ROLLBACK TO")) continue;

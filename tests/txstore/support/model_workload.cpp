@@ -27,13 +27,13 @@ std::string Sequence::text_of(const Counts& counts) {
       counts.parent_missing, counts.deleted, fmt::join(counts.kept, ","));
 }
 
-Sequence::Sequence(std::uint64_t seed, const std::vector<Engine>& engines, Coverage& met)
+Sequence::Sequence(std::uint64_t seed, const std::vector<Engine>& engines, Coverage& coverage)
     : rng_(seed),
       options_(random_options()),
       began_at_origin_(rng_.one_in(2)),
       is_damaged_(rng_.one_in(3)),
       model_(options_, began_at_origin_),
-      met_(met) {
+      coverage_(coverage) {
   for (const Engine engine : engines)
     stores_.push_back(std::make_unique<TestStore>(engine, options_));
   make_templates();
@@ -56,10 +56,10 @@ void Sequence::run(int steps) {
     ASSERT_NO_FATAL_FAILURE(compare()) << "after step " << i << ": " << what_;
   }
   const TxStoreModel::Arms& arms = model_.arms();
-  met_.arms.mined += arms.mined;
-  met_.arms.conflicting += arms.conflicting;
-  met_.arms.expired += arms.expired;
-  met_.arms.preservation_ended += arms.preservation_ended;
+  coverage_.arms.mined += arms.mined;
+  coverage_.arms.conflicting += arms.conflicting;
+  coverage_.arms.expired += arms.expired;
+  coverage_.arms.preservation_ended += arms.preservation_ended;
 }
 
 Options Sequence::random_options() {
@@ -143,16 +143,16 @@ BlockRef Sequence::recent_block() {
 }
 
 void Sequence::remember(const std::string& name, const std::vector<ItemResult>& items) {
-  for (const ItemResult& item : items) ++met_.outcomes[name][item.outcome];
+  for (const ItemResult& item : items) ++coverage_.outcomes[name][item.outcome];
 }
 void Sequence::remember(const std::string& name, const std::vector<SpendResult>& items) {
   for (const SpendResult& item : items) {
-    if (item.inputs.empty()) ++met_.outcomes[name + " itself"][item.outcome];
+    if (item.inputs.empty()) ++coverage_.outcomes[name + " itself"][item.outcome];
     remember(name, item.inputs);
   }
 }
 void Sequence::remember(const std::string&, const CleanupReport& report) {
-  for (std::size_t i = 0; i < retention::kReasons; ++i) met_.kept[i] += report.kept_by[i];
+  for (std::size_t i = 0; i < retention::kReasons; ++i) coverage_.kept[i] += report.kept_by[i];
 }
 
 void Sequence::advance(std::uint64_t height) {
@@ -255,7 +255,7 @@ void Sequence::compare() {
       continue;
     }
     const TxStoreModel::Judgement judgement = model_.judge(id);
-    ++met_.kept[static_cast<std::size_t>(judgement.reason)];
+    ++coverage_.kept[static_cast<std::size_t>(judgement.reason)];
     for (const auto& store : stores_) {
       if (store->engine() != Engine::kRocksDb && !everywhere) continue;
       const Explanation explained = must((*store)->explain(id));

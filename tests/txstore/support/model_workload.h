@@ -26,7 +26,7 @@ struct Coverage {
 // So many random operations that follow from a seed. A failure is one of the running test.
 class Sequence {
  public:
-  Sequence(std::uint64_t seed, const std::vector<Engine>& engines, Coverage& met);
+  Sequence(std::uint64_t seed, const std::vector<Engine>& engines, Coverage& coverage);
 
   void run(int steps);
 
@@ -78,7 +78,7 @@ class Sequence {
   template <typename Operation>
   void check(const std::string& name, const Operation& operation) {
     what_ = name;
-    ++met_.operations;
+    ++coverage_.operations;
     const auto expected = value_of(operation(model_));
     const std::string text = text_of(expected);
     for (const auto& store : stores_) {
@@ -130,7 +130,7 @@ class Sequence {
   const Options options_;
   const bool began_at_origin_, is_damaged_;
   TxStoreModel model_;
-  Coverage& met_;
+  Coverage& coverage_;
   std::vector<std::unique_ptr<TestStore>> stores_;
   std::map<std::uint64_t, NewTx> templates_;
   std::string what_;

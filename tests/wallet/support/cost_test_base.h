@@ -1,4 +1,4 @@
-// A wallet whose statements are heard and counted.
+// A wallet whose statements are recorded and counted.
 #pragma once
 
 #include <set>
@@ -10,14 +10,14 @@
 
 namespace coffer::wallet::test {
 
-// A wallet of its own with so much history, whose statements are heard.
+// A wallet of its own with so much history, whose statements are recorded.
 class CostTest : public WalletTest {
  protected:
   static constexpr std::uint64_t kBlocks = 200;
 
   struct LargeWallet {
     TempDir dir;
-    std::set<std::string> heard;
+    std::set<std::string> statements;
     std::unique_ptr<WalletEngine> engine;
     WalletId wallet;
     std::vector<BulkTx> txs;
@@ -31,7 +31,9 @@ class CostTest : public WalletTest {
                                    : server->location(fresh_wallet_database(*server));
     options.clock = &clock();
     options.max_connections = 1;
-    options.on_statement = [heard = &large->heard](std::string_view text) { heard->emplace(text); };
+    options.on_statement = [statements = &large->statements](std::string_view text) {
+      statements->emplace(text);
+    };
     large->engine = std::make_unique<WalletEngine>("cost", options, StoreOptions{});
     engine_ = large->engine.get();
     chain_.clear();
