@@ -133,6 +133,11 @@ TEST(Problem, ComesFromTheOneTable) {
   EXPECT_EQ(response.body,
             R"({"type":"about:blank","title":"Not Found","status":404,"detail":"no block \"7\"",)"
             R"("code":"not_found","instance":"/api/v1/blocks/7"})");
+  Error refused = make_error(Code::kConflict, "too little");
+  refused.reason = "insufficient_balance";
+  EXPECT_EQ(problem(refused).body,
+            R"({"type":"about:blank","title":"Conflict","status":409,"detail":"too little",)"
+            R"("code":"conflict","reason":"insufficient_balance"})");
 }
 
 }  // namespace

@@ -87,12 +87,15 @@ std::string_view reason(int status) {
   }
 }
 
-Response problem(int status, std::string_view code, std::string_view detail,
-                 std::string_view instance) {
+namespace {
+
+Response make_problem(int status, std::string_view code, std::string_view detail,
+                      std::string_view finer_reason, std::string_view instance) {
   json::Writer json;
   json.begin_object();
   json.field("type", "about:blank").field("title", reason(status)).field("status", status);
   json.field("detail", detail).field("code", code);
+  if (!finer_reason.empty()) json.field("reason", finer_reason);
   if (!instance.empty()) json.field("instance", instance);
   json.end_object();
   Response response = json_response(json.take(), status);
@@ -102,9 +105,16 @@ Response problem(int status, std::string_view code, std::string_view detail,
   return response;
 }
 
+}  // namespace
+
+Response problem(int status, std::string_view code, std::string_view detail,
+                 std::string_view instance) {
+  return make_problem(status, code, detail, "", instance);
+}
+
 Response problem(const Error& error, std::string_view instance) {
   const CodeInfo& code = info(error.code);
-  return problem(code.http_status, code.name, error.message, instance);
+  return make_problem(code.http_status, code.name, error.message, error.reason, instance);
 }
 
 }  // namespace coffer::http

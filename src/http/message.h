@@ -76,7 +76,8 @@ std::string_view reason(int status);
 // An RFC 9457 problem document. `code` is the stable name a program may act on.
 Response problem(int status, std::string_view code, std::string_view detail,
                  std::string_view instance = {});
-// The same from an Error, by the one table in base/error.h.
+// The same from an Error, by the one table in base/error.h; its reason, if it has one, is the
+// member "reason".
 Response problem(const Error& error, std::string_view instance = {});
 
 }  // namespace coffer::http

@@ -3,6 +3,7 @@
 // words.
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <string>
 
 #include "base/result.h"
@@ -95,6 +96,25 @@ constexpr PostgresEntry kPostgres[] = {
     {"XX002", kCorrupt},
 };
 
+constexpr std::string_view kUnique = "unique";
+
+// A refusal that a schema gave a code of its own, such as TK009: two capitals and three digits.
+// PostgreSQL's own classes of that form are HV (foreign data) and XX (internal).
+bool is_own_code(std::string_view text) {
+  const auto all = [](std::string_view part, char first, char last) {
+    return std::ranges::all_of(part, [=](char c) { return c >= first && c <= last; });
+  };
+  return text.size() == 5 && all(text.substr(0, 2), 'A', 'Z') && all(text.substr(2), '0', '9') &&
+         !text.starts_with("HV") && !text.starts_with("XX");
+}
+
+// The same on both engines: the code apart, the schema's own words as the message.
+Failure own_refusal(std::string_view code, std::string_view message) {
+  Failure failure{make_error(Code::kConflict, one_line(message)), Trouble::kFailed};
+  failure.error.reason = code;
+  return failure;
+}
+
 Failure make(const Meaning& meaning, std::string_view engine, std::string_view message,
              std::string_view sql) {
   std::string text = fmt::format("{}: {}", engine, one_line(message));
@@ -109,15 +129,28 @@ Failure make(const Meaning& meaning, std::string_view engine, std::string_view m
 }  // namespace
 
 Failure sqlite_failure(int code, std::string_view message, std::string_view sql) {
-  for (const auto& entry : kSqlite)
-    if (entry.code == code || entry.code == (code & 0xff))
-      return make(entry.meaning, "sqlite", message, sql);
+  const std::string_view word = message.substr(0, message.find(' '));
+  if (code == SQLITE_CONSTRAINT_TRIGGER && is_own_code(word))
+    return own_refusal(word, message.substr(std::min(word.size() + 1, message.size())));
+  for (const auto& entry : kSqlite) {
+    if (entry.code != code && entry.code != (code & 0xff)) continue;
+    Failure failure = make(entry.meaning, "sqlite", message, sql);
+    if (code == SQLITE_CONSTRAINT_UNIQUE || code == SQLITE_CONSTRAINT_PRIMARYKEY ||
+        code == SQLITE_CONSTRAINT_ROWID)
+      failure.error.reason = kUnique;
+    return failure;
+  }
   return make(kOurBug, "sqlite", message, sql);
 }
 
 Failure postgres_failure(std::string_view state, std::string_view message, std::string_view sql) {
-  for (const auto& entry : kPostgres)
-    if (state.starts_with(entry.state)) return make(entry.meaning, "postgres", message, sql);
+  if (is_own_code(state)) return own_refusal(state, message);
+  for (const auto& entry : kPostgres) {
+    if (!state.starts_with(entry.state)) continue;
+    Failure failure = make(entry.meaning, "postgres", message, sql);
+    if (state == "23505") failure.error.reason = kUnique;
+    return failure;
+  }
   return make(kOurBug, "postgres", message, sql);
 }
 

@@ -94,6 +94,7 @@ TEST(Location, IsDescribedForPeopleAndForTheEnginesOwnTools) {
 
 // Entries that no test can provoke on a real server.
 TEST(Errors, RareStates) {
+  EXPECT_EQ(postgres_failure("HV000", "x", "").error.reason, "");  // PostgreSQL's, no schema's
   EXPECT_EQ(postgres_failure("53100", "x", "").error.code, Code::kUnavailable);
   EXPECT_EQ(postgres_failure("53100", "x", "").trouble, Trouble::kFailed);
   EXPECT_EQ(postgres_failure("XX001", "x", "").error.code, Code::kCorrupt);

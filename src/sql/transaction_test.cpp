@@ -47,6 +47,52 @@ TEST_P(TransactionTest, AfterAFailedStatementThereIsOnlyRollback) {
   EXPECT_EQ(number("SELECT count(*) FROM t"), 0);
 }
 
+TEST_P(TransactionTest, RefusalOfATriggerCarriesItsCode) {
+  const auto make_trigger = [&](const std::string& name, const std::string& code) {
+    script("CREATE TABLE " + name + "(id BIGINT PRIMARY KEY)");
+    if (is_sqlite())
+      return script("CREATE TRIGGER no_" + name + " BEFORE INSERT ON " + name +
+                    " WHEN NEW.id < 0 BEGIN SELECT RAISE(ABORT, '" +
+                    (code.empty() ? "" : code + " ") + "Id is negative'); END");
+    script("CREATE FUNCTION no_" + name + "() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF " +
+           "NEW.id < 0 THEN RAISE EXCEPTION 'Id is negative'" +
+           (code.empty() ? "" : " USING ERRCODE = '" + code + "'") +
+           "; END IF; RETURN NEW; END $$; CREATE TRIGGER no BEFORE INSERT ON " + name +
+           " FOR EACH ROW EXECUTE FUNCTION no_" + name + "()");
+  };
+  make_trigger("coded", "TK009");
+  make_trigger("plain", "");
+  const auto refused = execute("INSERT INTO coded VALUES (-1)");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kConflict);
+  EXPECT_EQ(refused.error().reason, "TK009");
+  EXPECT_EQ(refused.error().message, "Id is negative");
+  EXPECT_FALSE(refused.error().retryable);
+  const auto plain = execute("INSERT INTO plain VALUES (-1)");
+  ASSERT_FALSE(plain);
+  EXPECT_EQ(plain.error().code, Code::kConflict);
+  EXPECT_EQ(plain.error().reason, "");
+  EXPECT_TRUE(plain.error().message.ends_with(": Id is negative")) << plain.error().message;
+}
+
+TEST_P(TransactionTest, TakenKeyHasTheReasonUnique) {
+  script(
+      "CREATE TABLE t(id BIGINT PRIMARY KEY, name TEXT UNIQUE, n BIGINT CHECK (n > 0),"
+      " t BIGINT REFERENCES t(id))");
+  ASSERT_TRUE(execute("INSERT INTO t VALUES (1, 'a', 1, NULL)"));
+  const std::pair<const char*, const char*> cases[] = {
+      {"INSERT INTO t VALUES (1, 'b', 1, NULL)", "unique"},
+      {"INSERT INTO t VALUES (2, 'a', 1, NULL)", "unique"},
+      {"INSERT INTO t VALUES (2, 'b', 0, NULL)", ""},
+      {"INSERT INTO t VALUES (2, 'b', 1, 7)", ""},
+  };
+  for (const auto& [sql, reason] : cases) {
+    const auto refused = execute(sql);
+    ASSERT_FALSE(refused) << sql;
+    EXPECT_EQ(refused.error().reason, reason) << sql << ": " << refused.error().message;
+  }
+}
+
 TEST_P(TransactionTest, AttemptThatIsRefusedIsUndoneAlone) {
   script("CREATE TABLE t(id BIGINT PRIMARY KEY)");
   const auto done = db().run_transaction([](Transaction& t) -> Result<> {

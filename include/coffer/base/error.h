@@ -39,7 +39,8 @@ struct Error {
   Code code = Code::kInternal;
   bool retryable = false;
   std::string message;  // one line; says what to do next where a person can do something
-  // A finer stable code that an engine gives, such as insufficient_balance; mostly empty.
+  // A finer stable word or code below `code` that an engine or a database gave, such as
+  // "insufficient_balance", "unique" or "TK009"; empty if there is none.
   std::string reason = {};
 
   // The same error with "context: " before its message.
