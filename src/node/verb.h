@@ -136,14 +136,16 @@ struct Verb {
 
 Result<> check_one_of(const OneOf& rule, const json::ObjectReader& body);
 
-// The request of an HTTP body; an empty one stands for {}. A field that is unknown, missing, of
-// another type or out of its range is an error that names it. Errors: kInvalidInput; kTooLarge.
 template <typename Request>
-Result<Request> parse_body(const Verb<Request>& verb, std::string_view text) {
+std::vector<std::string_view> field_names(const Verb<Request>& verb) {
   std::vector<std::string_view> names;
   names.reserve(verb.fields.size());
   for (const VerbField<Request>& field : verb.fields) names.push_back(field.name);
-  const auto body = TRY(json::ObjectReader::parse(text, std::move(names)));
+  return names;
+}
+
+template <typename Request>
+Result<Request> read_body(const Verb<Request>& verb, const json::ObjectReader& body) {
   TRY(check_one_of(verb.one_of, body));
   Request request{};
   for (const VerbField<Request>& field : verb.fields) {
@@ -153,6 +155,21 @@ Result<Request> parse_body(const Verb<Request>& verb, std::string_view text) {
   }
   if (verb.check) TRY(verb.check(request));
   return request;
+}
+
+// The request of an HTTP body; an empty one stands for {}. A field that is unknown, missing, of
+// another type or out of its range is an error that names it. Errors: kInvalidInput; kTooLarge.
+template <typename Request>
+Result<Request> parse_body(const Verb<Request>& verb, std::string_view text) {
+  const auto body = TRY(json::ObjectReader::parse(text, field_names(verb)));
+  return read_body(verb, body);
+}
+
+// The same of an object within a body, such as an element of a list.
+template <typename Request>
+Result<Request> parse_object(const Verb<Request>& verb, const json::Value& object) {
+  const auto body = TRY(json::ObjectReader::of(object, field_names(verb)));
+  return read_body(verb, body);
 }
 
 // Of a request that takes no fields. Errors: as above.
