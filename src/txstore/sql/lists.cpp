@@ -18,6 +18,7 @@ std::string_view array_type(sql::PostgresArray::Element type) {
     case Element::kBytea: return "bytea[]";
     case Element::kInt8: return "bigint[]";
     case Element::kText: return "text[]";
+    case Element::kUuid: return "uuid[]";
   }
   return "";
 }
