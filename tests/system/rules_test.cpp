@@ -5,7 +5,8 @@
 // What counts as a citation: in C++, SQL and scripts only comments; in Markdown all text outside
 // fenced blocks. An id is a letter of E, U, W, T, X and one or two digits, as a word of its own. A
 // document is three digits that begin with 00, not a part of a number, and may be followed by a
-// section; a section without a document belongs to the one that the file named last.
+// section; a section without a document belongs to the one that the file named last. A section that
+// stands right behind a name, as in "RFC 7519 §2", is one of a public document.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -142,10 +143,11 @@ bool may_cite(std::string_view line) {
 }
 
 std::vector<Citation> citations(const Lines& text) {
-  // A document with or without a section (the mark may be missing before "3.5"), a section alone,
-  // "section 4.2 of" a document, a rule.
+  // A section of a public document, a document with or without a section (the mark may be missing
+  // before "3.5"), a section alone, "section 4.2 of" a document, a rule.
   static const std::regex citation_pattern(
-      R"((00[0-9])(?: §([0-9]+(?:\.[0-9]+)*)| ([0-9]+(?:\.[0-9]+)+))?)"
+      R"([A-Z][A-Za-z]+(?: [1-9][0-9]*)? §[0-9.]+)"
+      R"(|(00[0-9])(?: §([0-9]+(?:\.[0-9]+)*)| ([0-9]+(?:\.[0-9]+)+))?)"
       R"(|§([0-9]+(?:\.[0-9]+)*))"
       R"(|[Ss]ection ([0-9]+(?:\.[0-9]+)*) of (00[0-9]))"
       R"(|([EUWTX][1-9][0-9]?))");
@@ -160,6 +162,7 @@ std::vector<Citation> citations(const Lines& text) {
       const auto size = static_cast<std::size_t>(match.length());
       const auto part = [&](int a, int b) { return match[a].str() + match[b].str(); };
       const bool is_document = match[1].matched;
+      if (!is_document && !match[4].matched && !match[6].matched && !match[7].matched) continue;
       if (!match[4].matched && is_part_of_more(text[i], begin, begin + size, is_document)) continue;
       if (match[7].matched) {
         found.push_back({i + 1, match[7].str()});
@@ -319,6 +322,8 @@ TEST(Rules, SectionsBelongToADocument) {
             "000 §3.5|001 §4.2|000");
   EXPECT_EQ(ids_in("a.md", {"section 4.2 of 003"}), "003 §4.2");
   EXPECT_EQ(ids_in("a.md", {"§7"}), " §7");  // of no document: never defined
+  EXPECT_EQ(ids_in("a.md", {"RFC 4648 §5, RFC 7515 §2 and Discovery §4.3; 001 §3"}), "001 §3");
+  EXPECT_EQ(ids_in("a.md", {"Document 001 §3, and §4"}), "001 §3|001 §4");
 }
 
 TEST(Rules, UndefinedCitationIsNamedByFileAndLine) {
