@@ -33,6 +33,9 @@ Result<> check_username(std::string_view name);
 Result<> check_account_name(std::string_view name);
 // Errors: kInvalidInput for a count of 0 or above kMaxPage.
 Result<> check_page(const PageOptions& page);
+// Errors: kInvalidInput, naming `what`, for no UTF-8 text or another number of characters.
+Result<> check_text(std::string_view what, std::string_view text, std::size_t least,
+                    std::size_t most);
 // A number of characters, not bytes; nothing for what is no UTF-8.
 std::optional<std::size_t> count_characters(std::string_view text);
 

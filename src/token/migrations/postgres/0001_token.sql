@@ -96,6 +96,7 @@ CREATE TABLE users (
 );
 CREATE INDEX idx_users_wallet_id ON users (wallet_id);
 CREATE INDEX idx_users_deleted_at ON users (deleted_at) WHERE deleted_at IS NOT NULL;
+CREATE INDEX idx_users_username ON users (username COLLATE "C", id);  -- lists and searches of the API
 COMMENT ON TABLE users IS 'Regular user identity (excludes system accounts for clean migration to external ID providers)';
 COMMENT ON COLUMN users.id IS 'Primary key (UUID v4 for regular users)';
 COMMENT ON COLUMN users.wallet_id IS 'Reference to owned wallet (one-to-one relationship)';

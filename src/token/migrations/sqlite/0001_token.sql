@@ -71,6 +71,7 @@ CREATE TABLE users (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idx_users_wallet_id ON users (wallet_id);
 CREATE INDEX idx_users_deleted_at ON users (deleted_at) WHERE deleted_at IS NOT NULL;
+CREATE INDEX idx_users_username ON users (username, id);  -- lists and searches of the API
 CREATE INDEX idx_users_deleted_wallet ON users (wallet_id) WHERE deleted_at IS NOT NULL;  -- nearly empty: what a transfer asks
 
 -- System accounts, which may issue tokens to their own wallet.
