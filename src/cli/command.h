@@ -47,6 +47,7 @@ struct Setting {
   std::string help;
   std::string fallback = {};  // the default, for the help
   bool is_switch = false;     // may stand without a value, and is true then
+  bool is_global = false;     // every command accepts it, also one that has no use for it
 };
 
 struct SettingValue {

@@ -90,14 +90,18 @@ class Tree {
     add_shared_options(*app, &command);
   }
 
+  // Without a command: the root.
+  static bool accepts(const Command* command, const Setting& setting) {
+    return command == nullptr || setting.is_global || takes_setting(*command, setting.key);
+  }
+
   // Those that can stand before and after the names of commands. They are options of every level,
   // because only the level that reads an option knows whether the next word is its value.
   void add_shared_options(CLI::App& app, const Command* command) {
     app.add_flag("--json");
-    const bool takes_all = command == nullptr || command->is_group();
-    if (takes_all || !command->settings.empty()) app.add_option("--config", kKeepWords, "");
+    app.add_option("--config", kKeepWords, "");
     for (const Setting& setting : program_.settings) {
-      if (!takes_all && !takes_setting(*command, setting.key)) continue;
+      if (!accepts(command, setting)) continue;
       CLI::Option* option =
           app.add_option(fmt::format("{}", fmt::join(setting.flags, ",")), kKeepWords, "");
       if (setting.is_switch) option->expected(0, 1)->default_str("true");
@@ -129,13 +133,16 @@ class Tree {
     const Command* command = current();
     const bool is_leaf = command != nullptr && !command->is_group();
     const std::vector<std::string> extra = root_.remaining(true);
-    const bool may_be_mistyped = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
-                                 dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+    const bool is_too_much = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+    const bool is_missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
     std::string message = error.what();
-    if (may_be_mistyped && !extra.empty()) {
+    if ((is_too_much || is_missing) && !extra.empty()) {
       if (extra.front().starts_with("-") && extra.front().size() > 1)
         return no_option(command, extra.front());
       if (!is_leaf) return no_command(program_, at, extra.front());
+      if (is_too_much) message = fmt::format("unexpected argument '{}'", extra.front());
+    } else if (is_missing && !is_leaf) {
+      message = fmt::format("'{}' needs the name of a command", command_text(program_, at));
     }
     std::ranges::replace(message, '\n', ' ');
     return make_error(Code::kUsage,
@@ -144,15 +151,14 @@ class Tree {
 
   Error no_option(const Command* command, const std::string& typed) const {
     const std::string name = typed.substr(0, typed.find('='));
-    std::vector<std::string> known = {"help", "help-all", "json"};
+    std::vector<std::string> known = {"help", "help-all", "json", "config"};
     const auto add = [&](const std::string& flag) { known.push_back(flag.substr(2)); };
     if (command == nullptr) add("--version");
-    if (command == nullptr || command->is_group() || !command->settings.empty()) add("--config");
     if (command != nullptr)
       for (const Option& option : command->options)
         if (!option.is_positional()) add(option.name);
     for (const Setting& setting : program_.settings)
-      if (command == nullptr || takes_setting(*command, setting.key))
+      if (accepts(command, setting))
         for (const std::string& flag : setting.flags) add(flag);
     const auto suggestion = nearest(name.substr(name.find_first_not_of('-')), known);
     const std::string text = command_text(program_, path());

@@ -18,7 +18,7 @@ Result<> run_status_check(const Context& context);
 Result<> run_rebuild(const Context& context, const std::string& consumer);
 // Every setting with its value and where it comes from; secrets are not shown.
 Result<> run_settings(const Context& context);
-Result<> run_version(const Context& context);
+Result<> run_version(const cli::Invocation& given);  // reads no settings
 
 struct DevnetWriteArguments {
   std::string out;             // a file, replaced whole

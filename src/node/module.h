@@ -1,7 +1,7 @@
 // An engine as the program sees it. Each engine describes itself in src/ENGINE/module.cpp by one
 //   const node::Module& ENGINE_module();
-// CMake finds those files and makes the list of all modules (modules.cpp in the build directory);
-// nothing else in the program names an engine.
+// CMake finds those files and makes the list of all modules (module_list.cpp in the build
+// directory); nothing else in the program names an engine.
 #pragma once
 
 #include <functional>

@@ -65,7 +65,7 @@ std::vector<cli::Command> node_commands() {
                .examples = "  coffer settings\n  coffer settings --config coffer.toml --json\n",
                .settings = all_settings},
               run_settings),
-      command({.path = {"version"}, .summary = "Show the version"}, run_version),
+      {.path = {"version"}, .summary = "Show the version", .run = run_version},
   };
 }
 

@@ -22,6 +22,7 @@ constexpr const char* kOverview =
     "  coffer sync --to 1000 --data /tmp/c            import 1,000 simulated blocks and stop\n"
     "  coffer status --data /tmp/c                    show tip, consumers and problems\n"
     "  coffer utxo balance ADDR --data /tmp/c         show the balance of an address\n"
+    "  coffer tx explain TX --data /tmp/c             tell why a transaction is still stored\n"
     "  coffer wallet create shop --data /tmp/c        create a wallet\n"
     "  coffer db backup /backup/monday.db             copy the SQL database, also while it is in "
     "use\n"
@@ -41,6 +42,7 @@ std::vector<cli::Setting> all_settings() {
     if (!key.short_flag.empty()) setting.flags.emplace_back(key.short_flag);
     setting.fallback = config::default_text(key);
     setting.is_switch = config::is_switch(key);
+    setting.is_global = key.name == "data_dir";
     settings.push_back(std::move(setting));
   }
   return settings;

@@ -222,8 +222,8 @@ Result<> run_settings(const Context& context) {
   return {};
 }
 
-Result<> run_version(const Context& context) {
-  const char* format = context.json ? "{\"version\":\"%s\"}\n" : "coffer %s\n";
+Result<> run_version(const cli::Invocation& given) {
+  const char* format = given.json ? "{\"version\":\"%s\"}\n" : "coffer %s\n";
   std::printf(format, std::string(kVersion).c_str());
   return {};
 }

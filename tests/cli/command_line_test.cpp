@@ -74,7 +74,21 @@ TEST_F(CommandLine, GlobalOptionsTwiceOrNotTakenAreRefused) {
   expect_refusal(run({"--config", "a", "wallet", "list", "--config", "b"}), 2, "given twice");
   expect_refusal(run({"--listen", "127.0.0.1:0", "utxo", "stats"}), 2,
                  "'coffer utxo stats' takes no --http-listen");
-  expect_refusal(run({"--config", "a", "version"}), 2, "takes no --config");
+  expect_refusal(run({"--listen", "127.0.0.1:0", "version"}), 2, "takes no --http-listen");
+}
+
+// An alias or a script puts them before every command.
+TEST_F(CommandLine, GlobalOptionsAreAcceptedByCommandsWithoutData) {
+  EXPECT_EQ(run({"--data", data(), "--config", "a", "--json", "version"}).exit_code, 0);
+  EXPECT_EQ(run({"version", "--data", data()}).out, run({"version"}).out);
+  EXPECT_EQ(run({"--data", data(), "help", "wallet"}).out, run({"help", "wallet"}).out);
+}
+
+TEST_F(CommandLine, MissingCommandAndSuperfluousArgumentAreNamed) {
+  expect_refusal(run({}), 2, "'coffer' needs the name of a command; see 'coffer --help'");
+  expect_refusal(run({"wallet", "--json"}), 2, "'coffer wallet' needs the name of a command");
+  expect_refusal(run({"wallet", "show", "shop", "00", "11"}), 2,
+                 "unexpected argument '11'; see 'coffer wallet show --help'");
 }
 
 TEST_F(CommandLine, HelpCommandIsTheHelpOption) {
@@ -136,7 +150,7 @@ TEST_F(CommandLine, MistypedNamesGetASuggestion) {
       {{"status", "-json"}, "did you mean --json?\n"},
       {{"fly"}, "no command 'fly'; see 'coffer --help'\n"},
       {{"sync", "--bogus"}, "no option '--bogus'; see 'coffer sync --help'\n"},
-      {{"wallet", "list", "extra"}, "extra; see 'coffer wallet list --help'\n"},
+      {{"wallet", "list", "extra"}, "argument 'extra'; see 'coffer wallet list --help'\n"},
   };
   for (const Case& wrong : cases) expect_refusal(run(wrong.line), 2, wrong.text);
 }
@@ -216,7 +230,9 @@ TEST_F(CommandLine, StatusCheckTellsReadyNotReadyAndUnreachable) {
 // Every command that prints, also those whose output is short enough to wait in a buffer.
 TEST_F(CommandLine, OutputThatCannotBeWrittenIsAnError) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
-  ASSERT_EQ(run(with_data({"sync", "--to", "20", "--utxo-store", "mmr"})).exit_code, 0);
+  ASSERT_EQ(
+      run(with_data({"sync", "--to", "20", "--utxo-store", "mmr", "--txstore-enabled"})).exit_code,
+      0);
   ASSERT_EQ(run(with_data({"wallet", "create", "shop"})).exit_code, 0);
   ASSERT_EQ(run({"devnet", "write", data("chain"), "--blocks", "3", "--format", "hex"}).exit_code,
             0);
@@ -251,6 +267,12 @@ TEST_F(CommandLine, OutputThatCannotBeWrittenIsAnError) {
       {"utxo", "snapshot", data("snapshot")},
       {"utxo", "rollback", "19"},
       {"utxo", "rebuild"},
+      {"tx", "stats"},
+      {"tx", "list", "--conflicting", "--json"},
+      {"tx", "dump"},
+      {"tx", "digest"},
+      {"tx", "verify"},
+      {"tx", "prune", "--dry-run"},
       {"rebuild", "totals"},
       {"wallet", "create", "other"},
       {"wallet", "import", "descriptor", "shop", "wpkh(" + wallet::kTestnetKey + "/<0;1>/*)"},
