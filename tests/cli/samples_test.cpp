@@ -76,7 +76,19 @@ std::vector<std::string> page_lines(const std::string& page) {
   return lines_of(in);
 }
 
-class Samples : public testing::TestWithParam<const char*> {};
+// The README and every guide that shows a session.
+std::vector<std::string> pages_with_samples() {
+  std::vector<std::string> pages = {"README.md"};
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("docs", error))
+    if (entry.path().extension() == ".md" &&
+        !parse_samples(page_lines(entry.path().generic_string())).empty())
+      pages.push_back(entry.path().generic_string());
+  std::ranges::sort(pages);
+  return pages;
+}
+
+class Samples : public testing::TestWithParam<std::string> {};
 
 TEST_P(Samples, ShowWhatIsPrinted) {
   const std::vector<Sample> samples = parse_samples(page_lines(GetParam()));
@@ -84,7 +96,7 @@ TEST_P(Samples, ShowWhatIsPrinted) {
   TempDir dir;
   const std::string tools = std::filesystem::path(test::coffer()).parent_path().string();
   for (const Sample& sample : samples) {
-    const std::string where = std::string(GetParam()) + ":" + std::to_string(sample.line);
+    const std::string where = GetParam() + ":" + std::to_string(sample.line);
     test::Process shell({"/bin/sh", "-c",
                          "cd " + shell_word(dir.path().string()) + " && PATH=" + shell_word(tools) +
                              ":$PATH && " + sample.command});
@@ -98,12 +110,14 @@ TEST_P(Samples, ShowWhatIsPrinted) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Pages, Samples,
-                         testing::Values("README.md", "docs/utxo.md", "docs/txstore.md",
-                                         "docs/wallet.md", "docs/operations.md"),
-                         [](const testing::TestParamInfo<const char*>& page) {
+INSTANTIATE_TEST_SUITE_P(Pages, Samples, testing::ValuesIn(pages_with_samples()),
+                         [](const testing::TestParamInfo<std::string>& page) {
                            return std::filesystem::path(page.param).stem().string();
                          });
+
+TEST(SampleText, AllPagesAreFound) {
+  EXPECT_GE(pages_with_samples().size(), 5u) << "the working directory must be the project's root";
+}
 
 TEST(SampleText, NamesThisVersion) {
   const std::string version = test::run({"version"}).out;  // "coffer 0.2.0\n"
