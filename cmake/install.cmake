@@ -45,7 +45,8 @@ set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # the libraries the binary links, with the versions it needs
 # What a program that links the installed libraries must have besides.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libboost-json1.81-dev, libboost-url1.81-dev, libssl-dev, librocksdb-dev, \
-libsodium-dev, libsecp256k1-dev, libzmq3-dev, libpq-dev, libsqlite3-dev, prometheus-cpp-dev, libspdlog-dev, libfmt-dev, pkg-config")
+libsodium-dev, libsecp256k1-dev, libzmq3-dev, libpq-dev, libsqlite3-dev, libcjose-dev, libjansson-dev, prometheus-cpp-dev, libspdlog-dev, libfmt-dev, \
+pkg-config")
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "A ledger-state engine: the layer between a blockchain node and the programs
 that spend money. One binary with HTTP interface, command line and page.")
 include(CPack)

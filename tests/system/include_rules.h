@@ -29,6 +29,7 @@ inline const std::map<std::string, Names> kKernels = {
     {"kv", {"base"}},
     {"sql", {"base"}},
     {"http", {"json"}},
+    {"oidc", {"json", "http"}},
     {"config", {"json"}},
     {"bus", {"chain"}},
     {"chainstate", {"chain", "kv", "bus"}},

@@ -30,6 +30,7 @@ const std::vector<Confined> kConfined = {
     {"rocksdb/", "kv"},     {"boost/beast", "http"},      {"boost/asio", "http"},
     {"postgresql/", "sql"}, {"libpq", "sql", true},       {"sqlite3", "sql", true},
     {"zmq", "feed"},        {"boost/json", "json", true}, {"CLI/", "cli"},
+    {"cjose/", "oidc"},
 };
 
 // Pieces, so that this file does not contain what it looks for.
