@@ -35,6 +35,7 @@ struct Record {
   bool dirty = false;              // the head
   bool replaced = false;           // all pages are to be written anew
   bool changed = false;            // the workspace will save it
+  bool mark_loaded = false;        // the workspace knows what people did to it
   // As the backend has them, for its indexes.
   std::optional<std::uint64_t> stored_due_at, stored_unmined_since;
   std::uint64_t body_bytes = 0;  // of raw, as stored
@@ -57,6 +58,7 @@ struct PageRef {
 // A pruned child that a stored parent's entry names: for the answer "pruned".
 struct PrunedRef {
   Hash256 child{}, parent{};
+  friend auto operator<=>(const PrunedRef&, const PrunedRef&) = default;
 };
 
 // What a person did, kept apart so that it survives a rebuild (E8).
@@ -72,6 +74,7 @@ struct Mark {
   std::vector<Reassigned> reassigned;
   bool empty() const { return !preserve_until && !locked && frozen.empty() && reassigned.empty(); }
 };
+using Marks = std::unordered_map<Hash256, Mark, HashOfHash>;
 
 // A block in the window: what is needed to undo it. The engine writes and reads the bytes.
 struct BlockUndo {
@@ -91,8 +94,7 @@ struct Changes {
   std::vector<PrunedRef> pruned, unpruned;
   std::vector<std::pair<Hash256, Mark>> marks;  // an empty one is deleted
   std::vector<BlockUndo> blocks;                // to put
-  std::vector<std::uint64_t> dropped_blocks;  // heights; all at or below `blocks_floor` go as well
-  std::optional<std::uint64_t> blocks_floor;
+  std::vector<std::uint64_t> dropped_blocks;    // heights
   std::optional<Tip> tip;
   Counts counts;  // to add
 

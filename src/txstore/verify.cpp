@@ -1,4 +1,5 @@
-// Whether the store is what its header says. Everything is derived again from the entries.
+// Whether the store is what its header says. Everything is derived again from the entries. Memory
+// is bounded by the window and by the largest transaction, whatever is stored.
 #include <map>
 #include <set>
 
@@ -6,25 +7,25 @@
 #include "txstore/facts.h"
 #include "txstore/store_impl.h"
 #include "txstore/undo.h"
+#include "txstore/verify_indexes.h"
 
 namespace coffer::txstore {
 namespace {
 
 constexpr std::uint64_t kProgressEvery = 1'000;
+constexpr std::size_t kChildrenAtOnce = 1'000;
 
 class Verifier {
  public:
   Verifier(View& view, chain::Family family,
            const std::function<void(std::string_view, std::uint64_t)>& progress)
-      : view_(view), family_(family), progress_(progress) {}
+      : view_(view), family_(family), progress_(progress), indexes_(view, family) {}
 
   Result<Store::Verified> verify() {
     TRY(check_records());
-    TRY(check_index("due entries", due_,
-                    [&](auto after, std::size_t limit) { return view_.due(after, limit); }));
-    TRY(check_index("unmined entries", unmined_,
-                    [&](auto after, std::size_t limit) { return view_.unmined(after, limit); }));
-    TRY(check_pruned());
+    const IndexVerifier::Sizes sizes = TRY(indexes_.check());
+    verified_.due = sizes.due;
+    verified_.unmined = sizes.unmined;
     TRY(check_blocks());
     if (counts_ != TRY(stored_counts())) return damaged("the counts of the store are wrong");
     return verified_;
@@ -75,7 +76,12 @@ class Verifier {
     if (spendable != tx.spendable || spent != tx.spent)
       return damaged("{} counts {} spendable and {} spent outputs and has {} and {}", name(tx.id),
                      tx.spendable, tx.spent, spendable, spent);
-    TRY(check_children(record, spent_outputs));
+    std::set<Hash256> pruned;
+    for (std::span rest(spent_outputs); !rest.empty();) {
+      const std::size_t count = std::min(rest.size(), kChildrenAtOnce);
+      TRY(check_children(record, rest.first(count), pruned));
+      rest = rest.subspan(count);
+    }
     TRY(check_parents(record));
     TRY(check_stamp(tx));
     ++counts_.records;
@@ -86,14 +92,14 @@ class Verifier {
     for (const MinedIn& in : tx.blocks)
       if (in.on_longest_chain && static_cast<std::int64_t>(in.block.height) > line().final_height)
         ++mined_in_[{in.block.height, in.block.id}];
-    if (tx.due_at) due_.insert({*tx.due_at, tx.id});
-    if (tx.unmined_since) unmined_.insert({*tx.unmined_since, tx.id});
+    indexes_.expect(record, pruned);
     return {};
   }
 
   // A spender is stored, not conflicting, and has the output among its inputs. One that is final
-  // may be gone; then the index of pruned ones must tell.
-  Result<> check_children(Record& record, std::span<const std::uint32_t> outputs) {
+  // may be gone, and is pruned then.
+  Result<> check_children(Record& record, std::span<const std::uint32_t> outputs,
+                          std::set<Hash256>& pruned) {
     std::map<Hash256, Record> loaded;
     for (const std::uint32_t i : outputs) {
       const Hash256& id = record.entry(i).spender;
@@ -106,8 +112,10 @@ class Verifier {
     for (const std::uint32_t i : outputs) {
       const Entry& entry = record.entry(i);
       Record& child = loaded[entry.spender];
-      if (entry.final) final_[{entry.spender, record.head.id}] = child.present;
-      if (!child.present && entry.final) continue;
+      if (!child.present && entry.final) {
+        pruned.insert(entry.spender);
+        continue;
+      }
       if (!child.present)
         return damaged("{} says that {} spent it, which is not stored", name(record.head.id),
                        name(entry.spender));
@@ -208,43 +216,6 @@ class Verifier {
     return {};
   }
 
-  template <typename Page>
-  Result<> check_index(std::string_view what, const std::set<DueEntry>& expected, Page page) {
-    std::optional<DueEntry> after;
-    auto next = expected.begin();
-    for (;;) {
-      const std::vector<DueEntry> entries = TRY(page(after, std::size_t{1'000}));
-      for (const DueEntry& entry : entries) {
-        if (next == expected.end() || *next != entry)
-          return damaged("the {} and the transactions differ at {}", what, name(entry.id));
-        ++next;
-        ++(&expected == &due_ ? verified_.due : verified_.unmined);
-      }
-      if (entries.empty()) break;
-      after = entries.back();
-    }
-    if (next != expected.end())
-      return damaged("the {} and the transactions differ at {}", what, name(next->id));
-    return {};
-  }
-
-  Result<> check_pruned() {
-    Result<> walked = view_.for_each_pruned([&](const PrunedRef& ref) -> Result<bool> {
-      const auto found = final_.find({ref.child, ref.parent});
-      if (found == final_.end())
-        return damaged("{} is remembered as pruned, and no entry of {} says so", name(ref.child),
-                       name(ref.parent));
-      final_.erase(found);
-      return true;
-    });
-    if (!walked) return walked;
-    for (const auto& [pair, stored] : final_)
-      if (!stored)
-        return damaged("{} is pruned, and only its parent {} knows", name(pair.first),
-                       name(pair.second));
-    return {};
-  }
-
   // Every block in the window has its list, and what is in it is stored and says so.
   Result<> check_blocks() {
     std::optional<std::uint64_t> last;
@@ -290,9 +261,7 @@ class Verifier {
   const std::function<void(std::string_view, std::uint64_t)>& progress_;
   Store::Verified verified_;
   Counts counts_;
-  std::set<DueEntry> due_, unmined_;
-  // Child and parent of entries that say final, and whether the child is stored.
-  std::map<std::pair<Hash256, Hash256>, bool> final_;
+  IndexVerifier indexes_;
   // How many are in a block of the window, by their own word; by height and id of the block.
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> mined_in_;
 };
