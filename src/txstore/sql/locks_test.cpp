@@ -130,7 +130,35 @@ TEST_P(SqlLocks, OverlappingUnitsLoseNothingAndDoNotDeadlock) {
 
 COFFER_ON_EVERY_ENGINE(SqlLocks);
 
-class SqlServerLocks : public SqlLocks {};
+class SqlServerLocks : public SqlLocks {
+ protected:
+  // Whether a lock of this strength on the row of the tip has to wait.
+  bool tip_is_held_against(std::string_view strength) {
+    std::int64_t free = -1;
+    ok(db().run_transaction([&](sql::Transaction& at) -> Result<> {
+      free = TRY(at.value<std::int64_t>(fmt::format("SELECT count(*) FROM (SELECT 1 FROM"
+                                                    " txstore.txstore_tip FOR {} SKIP LOCKED) t",
+                                                    strength)))
+                 .value();
+      return {};
+    }));
+    return free == 0;
+  }
+};
+
+// Whatever else keeps units apart: a pass of cleanup holds the tip, and so does a block.
+TEST_P(SqlServerLocks, UnitsHoldTheRowOfTheTip) {
+  const auto operation = open_unit(Hold::kRecords);
+  EXPECT_TRUE(has_begun(*operation, kAtMost));
+  EXPECT_TRUE(tip_is_held_against("UPDATE"));
+  EXPECT_FALSE(tip_is_held_against("SHARE"));
+  end(*operation);
+  const auto block = open_unit(Hold::kTip);
+  EXPECT_TRUE(has_begun(*block, kAtMost));
+  EXPECT_TRUE(tip_is_held_against("SHARE"));
+  end(*block);
+  EXPECT_FALSE(tip_is_held_against("UPDATE"));
+}
 
 // Both find it absent; the second must see what the first made of it, and not write over it.
 TEST_P(SqlServerLocks, UnitThatLosesTheRaceToCreateIsTriedAgain) {
