@@ -54,7 +54,8 @@ class BlockApplier {
     }
     for (const chain::Outpoint& output : outputs) ids.push_back(output.tx);
     TRY(work_.load(std::move(ids)));
-    return work_.load_entries(outputs);
+    TRY(work_.load_entries(outputs));
+    return load_new_marks(work_, std::array{&block_});
   }
 
   // What the block overrules: other spenders of its inputs, transactions that refer to what it
@@ -242,6 +243,14 @@ void restore_outputs(Workspace& work, Record& record, std::vector<Entry> entries
 }
 
 }  // namespace
+
+Result<> load_new_marks(Workspace& work, std::span<const chain::Block* const> blocks) {
+  std::vector<Hash256> ids;
+  for (const chain::Block* block : blocks)
+    for (const chain::Tx& tx : block->txs)
+      if (work.find(tx.id) == nullptr) ids.push_back(tx.id);
+  return work.load_marks(ids);
+}
 
 Result<BlockEffects> apply_block(Workspace& work, const BlockToApply& block) {
   return BlockApplier(work, block).apply();

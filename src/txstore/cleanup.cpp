@@ -30,6 +30,12 @@ Result<bool> expire(Workspace& work, Record& record, CleanupReport& report) {
   return false;
 }
 
+Result<> load_marks(Workspace& work, std::span<Record* const> records) {
+  std::vector<Hash256> ids;
+  for (const Record* record : records) ids.push_back(record->head.id);
+  return work.load_marks(ids);
+}
+
 // Its children are no longer needed, and neither are the marks it leaves: a mined one marks its
 // parents' entries.
 Result<> erase(Workspace& work, std::span<Record* const> records, CleanupReport& report) {
@@ -37,6 +43,7 @@ Result<> erase(Workspace& work, std::span<Record* const> records, CleanupReport&
   for (Record* record : records)
     if (record->head.state == State::kMined) mined.push_back(record);
   TRY(work.load_parents(mined));
+  TRY(load_marks(work, records));
   for (Record* record : records) {
     if (record->head.state == State::kMined) {
       for (std::uint32_t i = 0; i < record->inputs.size(); ++i) {
@@ -123,7 +130,10 @@ Result<> clean(Workspace& work, std::span<Record* const> records, std::uint64_t 
   const auto is_due = [&](const Record* record) {
     return record->head.due_at && *record->head.due_at <= work.height();
   };
-  std::vector<Record*> unexpired;
+  std::vector<Record*> preserved, unexpired;
+  for (Record* record : records)
+    if (record->head.preserve_until) preserved.push_back(record);
+  TRY(load_marks(work, preserved));
   for (Record* record : records) {
     if (!TRY(expire(work, *record, report)))
       unexpired.push_back(record);

@@ -153,15 +153,18 @@ void Consumer::Impl::adopt_tip() {
 Result<> Consumer::Impl::load_held(Workspace& work) {
   if (held.size() < 2) return {};
   std::vector<Hash256> ids;
+  std::vector<const chain::Block*> blocks;
   for (const bus::BlockApplied& event : held) {
     const chain::Block& block = *event.block;
+    blocks.push_back(&block);
     ids.reserve(ids.size() + block.txs.size() + block.inputs.size());
     for (const chain::Tx& tx : block.txs) {
       ids.push_back(tx.id);
       for (const chain::Input& input : block.spent_by(tx)) ids.push_back(input.outpoint().tx);
     }
   }
-  return work.load(std::move(ids));
+  TRY(work.load(std::move(ids)));
+  return load_new_marks(work, blocks);
 }
 
 Result<> Consumer::Impl::commit() {

@@ -18,6 +18,7 @@ Result<bool> Consumer::Impl::see(const bus::TxSeen& seen) {
     for (const chain::Outpoint& input : tx.inputs) ids.push_back(input.tx);
     TRY(work.load(std::move(ids)));
     TRY(work.load_entries(tx.inputs));
+    TRY(work.load_marks({&tx.id, 1}));
     const std::uint64_t height = work.height();
     Record* record = work.find(tx.id);
     if (record != nullptr && record->head.state == State::kMined) return {};

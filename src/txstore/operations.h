@@ -26,7 +26,8 @@ SpendResult release_inputs(Workspace& work, Record& spender, std::uint64_t heigh
 
 // Whether an unmined transaction may be stored. Loaded: itself and its parents.
 ItemResult check_new(Workspace& work, const NewTx& tx);
-// Loaded: itself and its parents. Also puts on it what people did to it before a rebuild.
+// Loaded: itself with its mark, and its parents. Also puts on it what people did to it before a
+// rebuild.
 Record& create_record(Workspace& work, NewTx tx, std::uint64_t height);
 // Stated, or what the inputs have more than the outputs; nothing if one of them is not known.
 std::optional<Amount> fee_of(const NewTx& tx, std::span<const StoredInput> inputs);
@@ -81,6 +82,9 @@ struct BlockToApply {
 struct BlockEffects {
   std::uint64_t overrides = 0, parent_missing = 0, conflicted = 0, removed = 0;
 };
+// What people did, before a rebuild, to those of the transactions that are not stored. Loaded:
+// they.
+Result<> load_new_marks(Workspace& work, std::span<const chain::Block* const> blocks);
 Result<BlockEffects> apply_block(Workspace& work, const BlockToApply& block);
 
 struct UndoneBlock {

@@ -9,31 +9,15 @@ namespace coffer::txstore {
 
 Result<> Store::Impl::run_unit(Hold hold, const std::function<Result<>(Workspace&)>& body) {
   Tip after;
-  std::shared_ptr<const Marks> known;
-  {
-    const std::lock_guard lock(mutex);
-    known = marks;
-  }
-  std::vector<std::pair<Hash256, Mark>> changed;
   Result<> done = backend->run(hold, [&](Unit& unit) -> Result<> {
-    Workspace work(unit, options, *known);
+    Workspace work(unit, options);
     TRY(body(work));
     after = work.tip();
-    changed = work.marks();
     return work.save();
   });
   if (!done) return done;
   const std::lock_guard lock(mutex);
   tip = after;
-  if (changed.empty()) return {};
-  auto next = std::make_shared<Marks>(*marks);
-  for (auto& [id, mark] : changed) {
-    if (mark.empty())
-      next->erase(id);
-    else
-      (*next)[id] = std::move(mark);
-  }
-  marks = std::move(next);
   return {};
 }
 
@@ -41,10 +25,7 @@ Result<> Store::Impl::begin(std::span<const chain::GenesisUtxo> genesis) {
   for (const chain::GenesisUtxo& utxo : genesis)
     if (utxo.kind == chain::GenesisKind::kRedeem) redeem_outputs.push_back(utxo.outpoint);
   Result<> opened = backend->read([&](View& view) -> Result<> {
-    auto stored = std::make_shared<Marks>();
-    for (auto& [id, mark] : TRY(view.marks())) stored->emplace(id, std::move(mark));
     tip = view.tip();
-    marks = std::move(stored);
     return {};
   });
   if (!opened) return opened;
@@ -53,6 +34,7 @@ Result<> Store::Impl::begin(std::span<const chain::GenesisUtxo> genesis) {
     std::vector<Hash256> ids;
     for (const chain::GenesisUtxo& utxo : genesis) ids.push_back(utxo.outpoint.tx);
     TRY(work.load(ids));
+    TRY(work.load_marks(ids));
     for (const chain::GenesisUtxo& utxo : genesis) {
       if (work.find(utxo.outpoint.tx) != nullptr) continue;
       NewTx tx;
@@ -160,9 +142,10 @@ Result<std::vector<ItemResult>> for_each_output(Store::Impl& impl,
 Result<std::vector<ItemResult>> Store::create(std::span<const NewTx> txs) {
   return impl_->run<Results>(Hold::kRecords, [&](Workspace& work) -> Result<Results> {
     Results results;
-    std::vector<Hash256> ids;
+    std::vector<Hash256> ids, created;
     std::vector<chain::Outpoint> parents;
     for (const NewTx& tx : txs) {
+      created.push_back(tx.id);
       ids.push_back(tx.id);
       for (const chain::Outpoint& input : tx.inputs) {
         ids.push_back(input.tx);
@@ -171,6 +154,7 @@ Result<std::vector<ItemResult>> Store::create(std::span<const NewTx> txs) {
     }
     TRY(work.load(std::move(ids)));
     TRY(work.load_entries(parents));
+    TRY(work.load_marks(created));
     for (const NewTx& tx : txs) {
       results.push_back(check_new(work, tx));
       if (results.back().outcome != Outcome::kDone) continue;
@@ -231,8 +215,7 @@ Result<std::vector<ItemResult>> Store::set_mined(std::span<const Hash256> ids,
                                                  const BlockRef& block, bool longest_chain) {
   return for_each_record(
       *impl_, ids, [&](Workspace& work, Record& record, std::size_t) -> Result<ItemResult> {
-        if (longest_chain && record.head.locked && work.find_mark(record.head.id) != nullptr)
-          TRY(work.mark(record.head.id))->locked = false;
+        if (longest_chain && record.head.locked) TRY(work.mark(record.head.id))->locked = false;
         return txstore::set_mined(work, record, block, longest_chain, block.height);
       });
 }

@@ -48,7 +48,6 @@ struct Store::Impl {
 
   mutable std::mutex mutex;  // guards what follows
   Tip tip;
-  std::shared_ptr<const Marks> marks = std::make_shared<Marks>();  // what people did
   CounterTotals counters;
   std::vector<chain::Outpoint> redeem_outputs;  // that the first Allegra block takes away (U6)
 };

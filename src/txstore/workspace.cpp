@@ -111,10 +111,12 @@ Record& Workspace::create(const Hash256& id) {
   change(record);
   // Erased in this unit and back: what is in the database is replaced.
   const bool stored = record.stored;
+  const bool mark_loaded = record.mark_loaded;
   const auto due = record.stored_due_at, unmined = record.stored_unmined_since;
   record = Record();
   record.head.id = id;
   record.stored = stored;
+  record.mark_loaded = mark_loaded;
   record.stored_due_at = due;
   record.stored_unmined_since = unmined;
   record.replaced = stored;
@@ -236,17 +238,30 @@ void Workspace::set_kept(Record& record, const retention::Verdict& verdict) {
       not_due ? record.head.delete_at_height : retention::next_look(verdict, window());
 }
 
+Result<> Workspace::load_marks(std::span<const Hash256> ids) {
+  std::vector<Hash256> wanted;
+  for (const Hash256& id : ids) {
+    const auto found = by_id_.find(id);
+    CHECK(found != by_id_.end());
+    if (!std::exchange(found->second->mark_loaded, true)) wanted.push_back(id);
+  }
+  return wanted.empty() ? Result<>() : unit_.load_marks(wanted, loaded_marks_);
+}
+
 Result<Mark*> Workspace::mark(const Hash256& id) {
-  const auto found = marks_.find(id);
-  if (found != marks_.end()) return &found->second;
-  std::optional<Mark> stored = TRY(unit_.mark(id));
-  return &marks_.emplace(id, stored ? std::move(*stored) : Mark()).first->second;
+  TRY(load_marks({&id, 1}));
+  const auto [at, is_new] = marks_.try_emplace(id);
+  if (const auto stored = loaded_marks_.find(id); is_new && stored != loaded_marks_.end())
+    at->second = stored->second;
+  return &at->second;
 }
 
 const Mark* Workspace::find_mark(const Hash256& id) const {
+  const auto record = by_id_.find(id);
+  CHECK(record != by_id_.end() && record->second->mark_loaded);
   if (const auto found = marks_.find(id); found != marks_.end()) return &found->second;
-  const auto found = stored_marks_.find(id);
-  return found == stored_marks_.end() ? nullptr : &found->second;
+  const auto found = loaded_marks_.find(id);
+  return found == loaded_marks_.end() ? nullptr : &found->second;
 }
 
 Result<std::optional<BlockUndo>> Workspace::block(std::uint64_t height) {

@@ -10,14 +10,10 @@
 
 namespace coffer::txstore {
 
-using Marks = std::unordered_map<Hash256, Mark, HashOfHash>;
-
 class Workspace {
  public:
-  // `marks`: what people did, as the database has it; for transactions that come again after a
-  // rebuild.
-  Workspace(Unit& unit, const Options& options, const Marks& marks)
-      : unit_(unit), options_(options), stored_marks_(marks), tip_(unit.tip()) {}
+  Workspace(Unit& unit, const Options& options)
+      : unit_(unit), options_(options), tip_(unit.tip()) {}
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
 
@@ -66,11 +62,11 @@ class Workspace {
   void restamp(Record& record, std::uint64_t height);
   // A verdict kept it.
   void set_kept(Record& record, const retention::Verdict& verdict);
+  // What people did to these, stored or not: load() must have seen them.
+  Result<> load_marks(std::span<const Hash256> ids);
   // What people did to a transaction, to be changed in place; it is written with the rest.
   Result<Mark*> mark(const Hash256& id);
-  // Those that were asked for, as they are now.
-  std::vector<std::pair<Hash256, Mark>> marks() const { return {marks_.begin(), marks_.end()}; }
-  // Null if nobody did anything to it. Costs no read.
+  // Null if nobody did anything to it. It must have been loaded.
   const Mark* find_mark(const Hash256& id) const;
 
   // Undo data of a block, as stored or as this unit will store it.
@@ -89,13 +85,13 @@ class Workspace {
 
   Unit& unit_;
   const Options& options_;
-  const Marks& stored_marks_;
   Tip tip_;
   bool moved_ = false;
   std::deque<Record> records_;
   std::unordered_map<Hash256, Record*, HashOfHash> by_id_;
   std::vector<Record*> changed_;
-  std::map<Hash256, Mark> marks_;
+  Marks loaded_marks_;
+  std::map<Hash256, Mark> marks_;  // to be written
   Changes changes_;
 };
 

@@ -13,7 +13,16 @@ namespace {
 
 // What a unit did, in order.
 struct Step {
-  enum class Kind : std::uint8_t { kLoad, kPages, kInputs, kBody, kDue, kBlock, kMark, kSave } kind;
+  enum class Kind : std::uint8_t {
+    kLoad,
+    kPages,
+    kInputs,
+    kBody,
+    kDue,
+    kBlock,
+    kMarks,
+    kSave
+  } kind;
   std::vector<Hash256> ids = {};
   std::vector<std::uint32_t> pages = {};
   std::uint64_t number = 0;
@@ -63,9 +72,9 @@ class RecordingUnit final : public Unit {
     log_.steps.emplace_back(Step::Kind::kBlock).number = height;
     return inner_.block(height);
   }
-  Result<std::optional<Mark>> mark(const Hash256& id) override {
-    log_.steps.emplace_back(Step::Kind::kMark).ids.push_back(id);
-    return inner_.mark(id);
+  Result<> load_marks(std::span<const Hash256> ids, Marks& found) override {
+    log_.steps.emplace_back(Step::Kind::kMarks).ids.assign(ids.begin(), ids.end());
+    return inner_.load_marks(ids, found);
   }
   Result<> save(Changes changes) override {
     Step& step = log_.steps.emplace_back(Step::Kind::kSave);
@@ -125,7 +134,10 @@ class Playback {
       case Step::Kind::kBody: return drop(unit_.body(step.ids.front()));
       case Step::Kind::kDue: return drop(unit_.due(step.number, step.after, step.limit));
       case Step::Kind::kBlock: return drop(unit_.block(step.number));
-      case Step::Kind::kMark: return drop(unit_.mark(step.ids.front()));
+      case Step::Kind::kMarks: {
+        Marks marks;
+        return unit_.load_marks(step.ids, marks);
+      }
       case Step::Kind::kSave: return unit_.save(step.changes);
     }
     return {};

@@ -28,9 +28,6 @@ constexpr ColumnRow kColumnRows[] = {
 };
 constexpr std::string_view kMarksColumn = "tx_marks";
 
-// Up to so many heights are deleted without looking which of them are there.
-constexpr std::uint64_t kBlindDrops = 4'096;
-
 void add_counts(Counts& to, const Counts& more) {
   to.records += more.records;
   to.bytes += more.bytes;
@@ -62,7 +59,14 @@ class RocksBackend::RocksUnit final : public Unit {
   Result<std::optional<BlockUndo>> block(std::uint64_t height) override {
     return reader_.block(height);
   }
-  Result<std::optional<Mark>> mark(const Hash256& id) override { return reader_.mark(id); }
+  Result<> load_marks(std::span<const Hash256> ids, Marks& found) override {
+    if (!owner_.marks_) owner_.marks_ = TRY(reader_.marks());
+    if (owner_.marks_->empty()) return {};
+    for (const Hash256& id : ids)
+      if (const auto mark = owner_.marks_->find(id); mark != owner_.marks_->end())
+        found.insert(*mark);
+    return {};
+  }
 
   Result<std::vector<DueEntry>> due(std::uint64_t up_to, std::optional<DueEntry> after,
                                     std::size_t limit) override {
@@ -78,39 +82,43 @@ class RocksBackend::RocksUnit final : public Unit {
   Result<> save(Changes changes) override {
     CHECK(!saved_);
     saved_ = true;
-    const std::vector<std::uint64_t> dropped = TRY(dropped_blocks(changes));
+    const std::vector<std::uint64_t> dropped = dropped_blocks(changes);
     const std::vector<const BlockUndo*> blocks = put_blocks(changes);
     const std::vector<PageKey> stale = TRY(stale_pages(changes));
     StoredTip next = owner_.stored_;
     if (changes.tip) next.tip = *changes.tip;
     add_counts(next.counts, changes.counts);
     const bool moved = changes.tip || changes.counts != Counts{};
-    lower_floors(changes);
+    lower_due_floor(changes);
     auto written = write_changes({owner_.db_, owner_.columns_, owner_.batch_, changes, dropped,
                                   blocks, moved ? &next : nullptr, stale, owner_.cache_});
     if (!written) {
       owner_.cache_.clear();
+      owner_.marks_.reset();
       written.error().retryable = false;  // nobody knows whether it is there
       return fail(std::move(written).error());
     }
     owner_.io_.add(*written);
     owner_.stored_ = next;
-    if (changes.blocks_floor && owner_.block_floor_)
-      owner_.block_floor_ = std::max(*owner_.block_floor_, *changes.blocks_floor + 1);
+    remember_marks(changes);
     return {};
   }
 
  private:
-  // Whether the block stays after this unit: blocks_floor wins over what is put.
-  static bool stays(const Changes& changes, std::uint64_t height) {
-    return !changes.blocks_floor || height > *changes.blocks_floor;
+  void remember_marks(const Changes& changes) {
+    if (!owner_.marks_) return;
+    for (const auto& [id, mark] : changes.marks) {
+      if (mark.empty())
+        owner_.marks_->erase(id);
+      else
+        owner_.marks_->insert_or_assign(id, mark);
+    }
   }
 
+  // The last of each height, ascending.
   static std::vector<const BlockUndo*> put_blocks(const Changes& changes) {
     std::map<std::uint64_t, const BlockUndo*> last;
-    for (const BlockUndo& block : changes.blocks)
-      if (const std::uint64_t height = block.position.ordinal.value; stays(changes, height))
-        last[height] = &block;
+    for (const BlockUndo& block : changes.blocks) last[block.position.ordinal.value] = &block;
     std::vector<const BlockUndo*> blocks;
     blocks.reserve(last.size());
     for (const auto& [height, block] : last) blocks.push_back(block);
@@ -118,27 +126,10 @@ class RocksBackend::RocksUnit final : public Unit {
   }
 
   // Heights to delete, ascending, without those that are put again.
-  Result<std::vector<std::uint64_t>> dropped_blocks(const Changes& changes) {
+  static std::vector<std::uint64_t> dropped_blocks(const Changes& changes) {
     std::set<std::uint64_t> heights(changes.dropped_blocks.begin(), changes.dropped_blocks.end());
-    if (changes.blocks_floor) {
-      std::optional<std::uint64_t>& floor = owner_.block_floor_;
-      if (!floor) floor = TRY(reader_.lowest_block()).value_or(~std::uint64_t{0});
-      if (*floor <= *changes.blocks_floor) {
-        if (*changes.blocks_floor - *floor < kBlindDrops) {
-          for (std::uint64_t height = *floor; height <= *changes.blocks_floor; ++height)
-            heights.insert(height);
-        } else {
-          heights.merge(as_set(TRY(reader_.block_heights(*floor, *changes.blocks_floor))));
-        }
-      }
-    }
-    for (const BlockUndo& block : changes.blocks)
-      if (stays(changes, block.position.ordinal.value)) heights.erase(block.position.ordinal.value);
+    for (const BlockUndo& block : changes.blocks) heights.erase(block.position.ordinal.value);
     return std::vector<std::uint64_t>(heights.begin(), heights.end());
-  }
-
-  static std::set<std::uint64_t> as_set(const std::vector<std::uint64_t>& heights) {
-    return {heights.begin(), heights.end()};
   }
 
   // A record that is replaced may have had more outputs: a Cardano transaction that turns out to be
@@ -155,16 +146,12 @@ class RocksBackend::RocksUnit final : public Unit {
     return stale;
   }
 
-  // Before the commit, so that the bounds hold whether it is there or not.
-  void lower_floors(const Changes& changes) {
+  // Before the commit, so that the bound holds whether it is there or not.
+  void lower_due_floor(const Changes& changes) {
     if (owner_.due_floor_)
       for (const Record* record : changes.records)
         if (record->present && record->head.due_at)
           owner_.due_floor_ = std::min(*owner_.due_floor_, *record->head.due_at);
-    if (owner_.block_floor_)
-      for (const BlockUndo& block : changes.blocks)
-        if (stays(changes, block.position.ordinal.value))
-          owner_.block_floor_ = std::min(*owner_.block_floor_, block.position.ordinal.value);
   }
 
   RocksBackend& owner_;

@@ -49,9 +49,10 @@ class RocksBackend final : public Backend {
   StoredTip stored_;
   kv::Batch batch_;
   StateCache cache_;
-  // Lower bounds of the keys of tx_due and tx_block; nothing if unknown. They save the reads of
-  // what cannot be there, and the walk over what was deleted.
-  std::optional<std::uint64_t> due_floor_, block_floor_;
+  std::optional<Marks> marks_;  // all that there are; nothing if unknown
+  // A lower bound of the keys of tx_due; nothing if unknown. It saves the reads of what cannot be
+  // there, and the walk over what was deleted.
+  std::optional<std::uint64_t> due_floor_;
 };
 
 // Begins a new store if there is none. Errors: kConflict (written by a newer program), kCorrupt,

@@ -24,7 +24,9 @@ TEST_F(RocksBackendTest, UnknownIdIsNotPresent) {
   EXPECT_TRUE(backend_->run(Hold::kRecords, [&](Unit& unit) -> Result<> {
     EXPECT_EQ(unit.body(random_hash(rng_)).error().code, Code::kNotFound);
     EXPECT_FALSE(TRY(unit.block(3)));
-    EXPECT_FALSE(TRY(unit.mark(random_hash(rng_))));
+    Marks marks;
+    TRY(unit.load_marks(std::array{random_hash(rng_)}, marks));
+    EXPECT_TRUE(marks.empty());
     return {};
   }));
 }
@@ -250,7 +252,7 @@ TEST_F(RocksBackendTest, DueReadsNothingWhenIdle) {
   EXPECT_EQ(io().seeks, before.seeks);
 }
 
-TEST_F(RocksBackendTest, BlocksAreDroppedByHeightAndByFloor) {
+TEST_F(RocksBackendTest, BlocksAreDroppedByHeight) {
   const auto heights = [&] {
     std::vector<std::uint64_t> found;
     EXPECT_TRUE(backend_->read([&](View& view) {
@@ -262,28 +264,21 @@ TEST_F(RocksBackendTest, BlocksAreDroppedByHeightAndByFloor) {
     return found;
   };
   const auto put = [&](std::initializer_list<std::uint64_t> at,
-                       std::vector<std::uint64_t> dropped = {},
-                       std::optional<std::uint64_t> floor = {}) {
+                       std::vector<std::uint64_t> dropped = {}) {
     Changes changes;
     for (const std::uint64_t height : at)
       changes.blocks.push_back({position_at(height, rng_), Bytes(5, 1)});
     changes.dropped_blocks = std::move(dropped);
-    changes.blocks_floor = floor;
     ASSERT_TRUE(save(std::move(changes)));
   };
   using Heights = std::vector<std::uint64_t>;
   put({3, 10, 11, 12, 13});
   put({12}, {13, 12});  // dropped and put again: the new one stays
   EXPECT_EQ(heights(), (Heights{3, 10, 11, 12}));
-  put({13}, {}, 10);
+  put({13}, {10, 3});
   EXPECT_EQ(heights(), (Heights{11, 12, 13}));
   reopen();
-  put({14}, {}, 11);
-  EXPECT_EQ(heights(), (Heights{12, 13, 14}));
-  put({1'000'000, 1'000'001}, {}, 1'000'000);  // far more heights than blocks
-  EXPECT_EQ(heights(), (Heights{1'000'001}));
-  put({5});
-  put({}, {}, 7);
+  put({1'000'001}, {12, 13, 11, 7});  // one of them was never there
   EXPECT_EQ(heights(), (Heights{1'000'001}));
   EXPECT_TRUE(backend_->read([&](View& view) -> Result<> {
     EXPECT_EQ(TRY(view.block_below(1'000'002))->ordinal.value, 1'000'001u);
@@ -296,6 +291,5 @@ TEST_F(RocksBackendTest, BlocksAreDroppedByHeightAndByFloor) {
   }));
 }
 
-// The same history through batches and through sorted files ends in the same keys and values.
 }  // namespace
 }  // namespace coffer::txstore::rocks_test

@@ -132,12 +132,15 @@ Result<std::optional<BlockUndo>> RocksReader::block(std::uint64_t height) {
   return block;
 }
 
-Result<std::optional<Mark>> RocksReader::mark(const Hash256& id) {
-  const auto value = TRY(get(columns_.marks, id.view()));
-  if (!value) return std::nullopt;
-  Mark mark;
-  if (!decode_mark_value(*value, mark)) return corrupt("tx_marks", id);
-  return mark;
+Result<Marks> RocksReader::marks() {
+  Marks all;
+  TRY(walk(columns_.marks, {}, [&](ByteView key, ByteView value) -> Result<bool> {
+    if (key.size() != Hash256::kSize) return corrupt("tx_marks", "key " + to_hex(key));
+    const Hash256 id = Hash256::from(key.data());
+    if (!decode_mark_value(value, all[id])) return corrupt("tx_marks", id);
+    return true;
+  }));
+  return all;
 }
 
 Result<std::optional<StoredTip>> RocksReader::tip() {
@@ -206,16 +209,6 @@ Result<std::optional<bus::Position>> RocksReader::block_below(std::uint64_t heig
   return position;
 }
 
-Result<std::optional<std::uint64_t>> RocksReader::lowest_block() {
-  kv::Iterator at = db_.iterate(columns_.block, {.snapshot = snapshot_});
-  at.seek_to_first();
-  io_.add({.seeks = 1});
-  TRY(at.status());
-  if (!at.valid()) return std::nullopt;
-  if (at.key().size() != 8) return corrupt("tx_block", "key " + to_hex(at.key()));
-  return load_be64(at.key().data());
-}
-
 Result<std::vector<PageKey>> RocksReader::pages_from(const Hash256& id, std::uint32_t page) {
   std::vector<PageKey> keys;
   const PageKey start = page_key(id, page);
@@ -228,22 +221,6 @@ Result<std::vector<PageKey>> RocksReader::pages_from(const Hash256& id, std::uin
   }
   TRY(at.status());
   return keys;
-}
-
-Result<std::vector<std::uint64_t>> RocksReader::block_heights(std::uint64_t from,
-                                                              std::uint64_t to) {
-  std::vector<std::uint64_t> heights;
-  const auto start = bus::ordinal_key(Ordinal(from));
-  kv::Iterator at = db_.iterate(columns_.block, {.lower_bound = start, .snapshot = snapshot_});
-  io_.add({.seeks = 1});
-  for (at.seek_to_first(); at.valid(); at.next()) {
-    if (at.key().size() != 8) return corrupt("tx_block", "key " + to_hex(at.key()));
-    const std::uint64_t height = load_be64(at.key().data());
-    if (height > to) break;
-    heights.push_back(height);
-  }
-  TRY(at.status());
-  return heights;
 }
 
 }  // namespace coffer::txstore

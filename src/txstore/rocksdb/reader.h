@@ -24,7 +24,7 @@ class RocksReader {
   Result<> load_inputs(std::span<Record* const> records);
   Result<TxBody> body(const Hash256& id);
   Result<std::optional<BlockUndo>> block(std::uint64_t height);
-  Result<std::optional<Mark>> mark(const Hash256& id);
+  Result<Marks> marks();
   // Nothing if the store never had a tip.
   Result<std::optional<StoredTip>> tip();
 
@@ -49,12 +49,8 @@ class RocksReader {
                 const std::function<Result<bool>(ByteView key, ByteView value)>& each);
   // The newest below this height.
   Result<std::optional<bus::Position>> block_below(std::uint64_t height);
-  // The lowest height of which there is a block.
-  Result<std::optional<std::uint64_t>> lowest_block();
   // Keys of tx_page from this page of the transaction on.
   Result<std::vector<PageKey>> pages_from(const Hash256& id, std::uint32_t page);
-  // Heights of stored blocks in [from, to].
-  Result<std::vector<std::uint64_t>> block_heights(std::uint64_t from, std::uint64_t to);
 
   std::unexpected<Error> corrupt(std::string_view column, const Hash256& id) const;
   std::unexpected<Error> corrupt(std::string_view column, std::string_view what) const;

@@ -26,18 +26,6 @@ Result<std::vector<DueEntry>> RocksView::due(std::optional<DueEntry> after, std:
   return TRY(reader_.index_entries(columns_.due, {.after = after, .limit = limit})).entries;
 }
 
-Result<std::vector<std::pair<Hash256, Mark>>> RocksView::marks() {
-  std::vector<std::pair<Hash256, Mark>> all;
-  TRY(reader_.walk(columns_.marks, {}, [&](ByteView key, ByteView value) -> Result<bool> {
-    if (key.size() != Hash256::kSize) return reader_.corrupt("tx_marks", "key " + to_hex(key));
-    auto& [id, mark] = all.emplace_back();
-    id = Hash256::from(key.data());
-    if (!decode_mark_value(value, mark)) return reader_.corrupt("tx_marks", id);
-    return true;
-  }));
-  return all;
-}
-
 Result<> RocksView::for_each_pruned(const std::function<Result<bool>(const PrunedRef&)>& each) {
   return reader_.walk(columns_.pruned, {}, [&](ByteView key, ByteView value) -> Result<bool> {
     if (key.size() != PrunedKey{}.size() || !value.empty())

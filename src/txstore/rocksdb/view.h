@@ -22,7 +22,6 @@ class RocksView final : public View {
                     const std::function<Result<bool>(const Record&)>& each) override;
   Result<std::vector<DueEntry>> unmined(std::optional<DueEntry> after, std::size_t limit) override;
   Result<std::vector<DueEntry>> due(std::optional<DueEntry> after, std::size_t limit) override;
-  Result<std::vector<std::pair<Hash256, Mark>>> marks() override;
   Result<std::optional<bus::Position>> block_below(std::uint64_t height) override {
     return reader_.block_below(height);
   }

@@ -32,16 +32,24 @@ TEST_F(RocksBackendTest, PrunedPairsAndMarks) {
   EXPECT_FALSE(is_pruned(first.parent));
   EXPECT_FALSE(is_pruned(both.child));
   EXPECT_EQ(keys_in("tx_pruned"), 2u);
-  EXPECT_TRUE(backend_->run(Hold::kRecords, [&](Unit& unit) -> Result<> {
-    EXPECT_EQ(TRY(unit.mark(first.child))->frozen, mark.frozen);
-    return {};
-  }));
+  const auto loaded_marks = [&] {
+    Marks found;
+    EXPECT_TRUE(backend_->run(Hold::kRecords, [&](Unit& unit) {
+      return unit.load_marks(std::array{first.child, first.parent}, found);
+    }));
+    return found;
+  };
+  EXPECT_EQ(loaded_marks().size(), 1u);
+  EXPECT_EQ(loaded_marks()[first.child].frozen, mark.frozen);
+  reopen();
+  EXPECT_EQ(loaded_marks()[first.child].frozen, mark.frozen);
   Changes back;
   back.unpruned = {first, second};
   back.marks = {{first.child, Mark{}}};
   ASSERT_TRUE(save(std::move(back)));
   EXPECT_FALSE(is_pruned(first.child));
   EXPECT_EQ(keys_in("tx_marks"), 0u);
+  EXPECT_TRUE(loaded_marks().empty());
 }
 
 TEST_F(RocksBackendTest, ViewKeepsItsMomentBesideAWriter) {

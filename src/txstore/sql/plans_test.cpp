@@ -27,7 +27,8 @@ class SqlPlans : public SqlBackendTest {
       (void)TRY(unit.body(records[0].head.id));
       (void)TRY(unit.due(1'000, std::nullopt, 10));
       (void)TRY(unit.block(3));
-      (void)TRY(unit.mark(records[0].head.id));
+      Marks marks;
+      TRY(unit.load_marks(std::array{records[0].head.id}, marks));
       records[1].present = false;
       Record fresh = test_record(5'000, 3);
       records[2].replaced = true;
@@ -37,7 +38,6 @@ class SqlPlans : public SqlBackendTest {
       changes.marks = {{test_hash(1), locked_mark()}, {test_hash(2), Mark()}};
       changes.blocks = {{test_position(4), {}}};
       changes.dropped_blocks = {5};
-      changes.blocks_floor = 2;
       changes.tip = Tip{test_position(4), -1, {}};
       changes.counts.records = 1;
       return unit.save(std::move(changes));

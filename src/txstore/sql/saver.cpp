@@ -199,8 +199,6 @@ Result<> ChangeWriter::write_marks(const std::vector<std::pair<Hash256, Mark>>& 
 }
 
 Result<> ChangeWriter::write_blocks(const Changes& changes) {
-  if (changes.blocks_floor)
-    (void)TRY(sql_.execute(statements_.delete_blocks_to, {sql_height(*changes.blocks_floor)}));
   if (!changes.dropped_blocks.empty()) {
     sql::Batch batch = TRY(sql_.batch(statements_.delete_block));
     for (const std::uint64_t height : changes.dropped_blocks) TRY(batch.add({height}));

@@ -89,8 +89,7 @@ Statements::Statements(sql::Dialect engine)
       "SELECT unmined_since, hash FROM {p}transactions WHERE unmined_since IS NOT NULL"
       " AND (unmined_since, hash) > ($1, $2) ORDER BY unmined_since, hash LIMIT $3");
   ids_after = text("SELECT hash FROM {p}transactions WHERE hash > $1 ORDER BY hash LIMIT $2");
-  mark = select(names_of(kMarkColumns), "{p}marks WHERE hash = $1");
-  marks = select(names_of(kMarkColumns), "{p}marks ORDER BY hash");
+  marks = select(names_of(kMarkColumns), "{p}marks WHERE hash{list}");
 
   block = text("SELECT position, undo FROM {p}txstore_blocks WHERE height = $1");
   block_below =
@@ -99,7 +98,6 @@ Statements::Statements(sql::Dialect engine)
       "SELECT height, position, undo FROM {p}txstore_blocks WHERE height > $1"
       " ORDER BY height LIMIT 16");
   delete_block = text("DELETE FROM {p}txstore_blocks WHERE height = $1");
-  delete_blocks_to = text("DELETE FROM {p}txstore_blocks WHERE height <= $1");
 
   final_of = text(
       "SELECT 1 FROM {p}outputs WHERE state & 8 = 8 AND spending_data >= $1"

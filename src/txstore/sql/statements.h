@@ -24,8 +24,8 @@ struct Statements {
       delete_marks;
   // By a list of hashes and first indexes on PostgreSQL, by one of both on SQLite.
   std::string pages;
-  std::string body, due, unmined, ids_after, mark, marks;
-  std::string block, block_below, blocks_after, delete_block, delete_blocks_to;
+  std::string body, due, unmined, ids_after, marks;
+  std::string block, block_below, blocks_after, delete_block;
   std::string final_of, final_after, disk_bytes;
 };
 

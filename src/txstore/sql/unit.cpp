@@ -68,10 +68,11 @@ Result<std::optional<BlockUndo>> SqlUnit::block(std::uint64_t height) {
   return block;
 }
 
-Result<std::optional<Mark>> SqlUnit::mark(const Hash256& id) {
-  sql::Rows rows = TRY(sql_.query(statements_.mark, {id}));
-  if (!TRY(rows.next())) return std::nullopt;
-  return TRY(read_mark(rows, 1));
+Result<> SqlUnit::load_marks(std::span<const Hash256> ids, Marks& found) {
+  return query_list(sql_, statements_.marks, ids, [&](const sql::Rows& rows) -> Result<> {
+    found[TRY(rows.get<Hash256>(0))] = TRY(read_mark(rows, 1));
+    return {};
+  });
 }
 
 Result<> SqlUnit::save(Changes changes) {

@@ -25,7 +25,7 @@ class SqlUnit final : public Unit {
   Result<std::vector<DueEntry>> due(std::uint64_t up_to, std::optional<DueEntry> after,
                                     std::size_t limit) override;
   Result<std::optional<BlockUndo>> block(std::uint64_t height) override;
-  Result<std::optional<Mark>> mark(const Hash256& id) override;
+  Result<> load_marks(std::span<const Hash256> ids, Marks& found) override;
   Result<> save(Changes changes) override;
 
  private:
@@ -53,7 +53,6 @@ class SqlView final : public View {
                     const std::function<Result<bool>(const Record&)>& each) override;
   Result<std::vector<DueEntry>> unmined(std::optional<DueEntry> after, std::size_t limit) override;
   Result<std::vector<DueEntry>> due(std::optional<DueEntry> after, std::size_t limit) override;
-  Result<std::vector<std::pair<Hash256, Mark>>> marks() override;
   Result<std::optional<bus::Position>> block_below(std::uint64_t height) override;
   Result<> for_each_pruned(const std::function<Result<bool>(const PrunedRef&)>& each) override;
   Result<> for_each_block(const std::function<Result<bool>(const BlockUndo&)>& each) override;

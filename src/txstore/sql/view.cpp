@@ -76,17 +76,6 @@ Result<std::vector<DueEntry>> SqlView::due(std::optional<DueEntry> after, std::s
   return read_due(sql_, statements_, std::numeric_limits<std::uint64_t>::max(), after, limit);
 }
 
-Result<std::vector<std::pair<Hash256, Mark>>> SqlView::marks() {
-  std::vector<std::pair<Hash256, Mark>> list;
-  sql::Rows rows = TRY(sql_.stream(statements_.marks));
-  while (TRY(rows.next())) {
-    auto& [id, mark] = list.emplace_back();
-    id = TRY(rows.get<Hash256>(0));
-    mark = TRY(read_mark(rows, 1));
-  }
-  return list;
-}
-
 Result<std::optional<bus::Position>> SqlView::block_below(std::uint64_t height) {
   const auto position = TRY(sql_.value<Bytes>(statements_.block_below, {sql_height(height)}));
   if (!position) return std::nullopt;

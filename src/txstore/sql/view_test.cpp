@@ -28,8 +28,7 @@ TEST_P(SqlViews, TipCountsBlocksAndMarksSurviveReopening) {
   Changes more;
   more.counts.records = -1;
   more.marks = {{test_hash(2), Mark()}};
-  more.dropped_blocks = {12};
-  more.blocks_floor = 10;
+  more.dropped_blocks = {12, 10};
   run([&](Unit& unit) { return unit.save(more); });
 
   backend_.reset();
@@ -41,8 +40,14 @@ TEST_P(SqlViews, TipCountsBlocksAndMarksSurviveReopening) {
     EXPECT_EQ(unit.tip().first_block, test_position(3));
     EXPECT_EQ(TRY(unit.block(11))->undo, Bytes(11, 9));
     EXPECT_FALSE(TRY(unit.block(12)));
-    EXPECT_EQ(TRY(unit.mark(test_hash(1)))->frozen, mark.frozen);
-    EXPECT_FALSE(TRY(unit.mark(test_hash(2))));
+    Marks marks;
+    TRY(unit.load_marks(std::array{test_hash(1), test_hash(2)}, marks));
+    EXPECT_EQ(marks.size(), 1u);
+    const Mark& found = marks[test_hash(1)];
+    EXPECT_EQ(found.frozen, mark.frozen);
+    EXPECT_EQ(found.preserve_until, 77u);
+    EXPECT_EQ(found.reassigned.front().hash, test_hash(5));
+    EXPECT_EQ(found.reassigned.front().spendable_at, 1'234u);
     return {};
   });
   read([&](View& view) -> Result<> {
@@ -53,11 +58,6 @@ TEST_P(SqlViews, TipCountsBlocksAndMarksSurviveReopening) {
     EXPECT_EQ(view.tip().position, test_position(12));
     EXPECT_EQ(TRY(view.block_below(12)), test_position(11));
     EXPECT_FALSE(TRY(view.block_below(11)));
-    const auto marks = TRY(view.marks());
-    EXPECT_EQ(marks.size(), 1u);
-    EXPECT_EQ(marks.front().second.preserve_until, 77u);
-    EXPECT_EQ(marks.front().second.reassigned.front().hash, test_hash(5));
-    EXPECT_EQ(marks.front().second.reassigned.front().spendable_at, 1'234u);
     int blocks = 0;
     TRY(view.for_each_block([&](const BlockUndo& block) -> Result<bool> {
       EXPECT_EQ(block.position, test_position(11));
