@@ -1,85 +1,14 @@
-// What a bearer token must be to be accepted: form, algorithm, key, signature, claims. The keys
-// come from a file here.
+// What a bearer token must be to be accepted: form, algorithm, key, signature, claims.
 #include "oidc/verifier.h"
 
-#include <gtest/gtest.h>
-
-#include "base/file.h"
-#include "base/temp_dir.h"
 #include "oidc/base64url.h"
 #include "oidc/jwt.h"
-#include "oidc/test_keys.h"
+#include "oidc/test_verifier.h"
 
 namespace coffer::oidc {
 namespace {
 
-constexpr std::int64_t kNow = 1'800'000'000;
-constexpr const char* kIssuer = "https://login.example/realm";
-
-class BearerToken : public ::testing::Test {
- protected:
-  std::unique_ptr<Verifier> open(std::vector<std::string> algorithms = {"RS256", "ES256"},
-                                 std::int64_t leeway_s = 60) {
-    options_.issuer = kIssuer;
-    options_.audience = "coffer";
-    options_.algorithms = std::move(algorithms);
-    options_.leeway_s = leeway_s;
-    options_.clock = &clock_;
-    if (options_.jwks_file.empty()) {
-      options_.jwks_file = dir_.path() / "keys.json";
-      list_keys({rsa_.jwk(), ec_.jwk()});
-    }
-    auto verifier = Verifier::open(options_);
-    EXPECT_TRUE(verifier) << verifier.error().message;
-    return *std::move(verifier);
-  }
-  void list_keys(const std::vector<std::string>& keys) {
-    ASSERT_TRUE(write_file_atomically(options_.jwks_file, as_bytes(key_set_of(keys))));
-  }
-
-  // Good claims, with some replaced or added: `"exp":1`; a value of nothing leaves the claim out.
-  static std::string claims(const std::vector<std::pair<std::string, std::string>>& changes = {}) {
-    std::vector<std::pair<std::string, std::string>> all = {
-        {"iss", fmt::format("\"{}\"", kIssuer)},
-        {"aud", "\"coffer\""},
-        {"sub", "\"alice\""},
-        {"exp", std::to_string(kNow + 600)},
-        {"iat", std::to_string(kNow - 10)},
-    };
-    for (const auto& [name, value] : changes) {
-      const auto found = std::ranges::find(all, name, &std::pair<std::string, std::string>::first);
-      if (found == all.end())
-        all.emplace_back(name, value);
-      else
-        found->second = value;
-    }
-    std::string text;
-    for (const auto& [name, value] : all) {
-      if (value.empty()) continue;
-      text += fmt::format("{}\"{}\":{}", text.empty() ? "{" : ",", name, value);
-    }
-    return text + "}";
-  }
-
-  // Refused, with these words and nothing of the text.
-  static void expect_refused(Verifier& verifier, const std::string& text, const char* words,
-                             const std::string& what) {
-    const auto result = verifier.verify(text);
-    ASSERT_FALSE(result) << what;
-    const Error& error = result.error();
-    EXPECT_EQ(error.code, Code::kUnauthorized) << what << ": " << error.message;
-    EXPECT_NE(error.message.find(words), std::string::npos) << what << ": " << error.message;
-    EXPECT_EQ(error.message.find("alice"), std::string::npos) << what;
-    for (std::size_t begin = 0; begin + 12 <= text.size(); begin += 6)
-      EXPECT_EQ(error.message.find(text.substr(begin, 12)), std::string::npos) << what;
-  }
-
-  TempDir dir_;
-  ManualClock clock_{kNow * 1000};
-  ProviderOptions options_;
-  const SigningKey ec_ = SigningKey::ec("ec-1");
-  const SigningKey rsa_ = SigningKey::rsa("rsa-1");
-};
+class BearerToken : public VerifierFixture {};
 
 TEST_F(BearerToken, GoodTokenGivesItsClaims) {
   const auto verifier = open();
@@ -338,95 +267,6 @@ TEST_F(BearerToken, KeyIdMayBeLeftOutIfThereIsOneKey) {
   list_keys({ec_.jwk(), second.jwk()});
   clock_.advance_ms(1'000);
   expect_refused(*verifier, text, "not the issuer's", "two keys");
-}
-
-TEST_F(BearerToken, ReplacedKeyFileIsNoticed) {
-  const auto verifier = open();
-  const SigningKey next = SigningKey::ec("ec-2");
-  const std::string old_text = ec_.sign("ES256", claims());
-  const std::string new_text = next.sign("ES256", claims());
-  ASSERT_TRUE(verifier->verify(old_text));
-  expect_refused(*verifier, new_text, "not the issuer's", "before");
-  list_keys({ec_.jwk(), next.jwk()});
-  clock_.advance_ms(1'000);
-  EXPECT_TRUE(verifier->verify(new_text));
-  EXPECT_TRUE(verifier->verify(old_text));  // as long as it is listed
-  list_keys({next.jwk()});
-  clock_.advance_ms(1'000);
-  EXPECT_TRUE(verifier->verify(new_text));
-  expect_refused(*verifier, old_text, "not the issuer's", "after");
-}
-
-TEST_F(BearerToken, DamagedKeyFileLeavesTheKeysAsTheyWere) {
-  const auto verifier = open();
-  const std::string text = ec_.sign("ES256", claims());
-  ASSERT_TRUE(verifier->verify(text));
-  ASSERT_TRUE(write_file_atomically(options_.jwks_file, as_bytes("{\"keys\":[")));
-  clock_.advance_ms(2'000);
-  EXPECT_TRUE(verifier->verify(text));
-  EXPECT_EQ(verifier->key_status().failures, 1u);
-  EXPECT_NE(verifier->key_status().last_error.find("not a set of keys"), std::string::npos);
-  std::filesystem::remove(options_.jwks_file);
-  clock_.advance_ms(2'000);
-  EXPECT_TRUE(verifier->verify(text));
-  EXPECT_EQ(verifier->key_status().failures, 2u);
-  // But not for ever.
-  clock_.skew_ms(-86'400'000);
-  clock_.advance_ms(86'400'000);
-  const auto result = verifier->verify(text);
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, Code::kUnavailable) << result.error().message;
-  list_keys({ec_.jwk()});
-  clock_.skew_ms(-10'000);
-  clock_.advance_ms(10'000);
-  EXPECT_TRUE(verifier->verify(text));
-  EXPECT_EQ(verifier->key_status().failures, 0u);
-}
-
-TEST_F(BearerToken, WrongKeyFileIsSeenAtOnce) {
-  open();
-  const auto code_of = [&](std::string_view text) {
-    EXPECT_TRUE(write_file_atomically(options_.jwks_file, as_bytes(text)));
-    const auto opened = Verifier::open(options_);
-    return opened ? Code::kInternal : opened.error().code;
-  };
-  EXPECT_EQ(code_of("not JSON"), Code::kCorrupt);
-  EXPECT_EQ(code_of(key_set_of({})), Code::kInvalidInput);
-  EXPECT_EQ(code_of(key_set_of({ec_.jwk(R"(,"use":"enc")")})), Code::kInvalidInput);
-  EXPECT_EQ(code_of(std::string(kMaxKeySetBytes + 1, ' ')), Code::kTooLarge);
-  std::filesystem::remove(options_.jwks_file);
-  EXPECT_EQ(Verifier::open(options_).error().code, Code::kNotFound);
-}
-
-TEST_F(BearerToken, WrongOptionsAreRefused) {
-  open();
-  const auto expect_usage = [&](auto change, const char* words) {
-    ProviderOptions wrong = options_;
-    change(wrong);
-    const auto opened = Verifier::open(wrong);
-    ASSERT_FALSE(opened) << words;
-    EXPECT_EQ(opened.error().code, Code::kUsage) << words;
-    EXPECT_NE(opened.error().message.find(words), std::string::npos) << opened.error().message;
-  };
-  expect_usage([](auto& o) { o.issuer.clear(); }, "issuer");
-  expect_usage([](auto& o) { o.audience.clear(); }, "audience");
-  expect_usage([](auto& o) { o.leeway_s = 301; }, "leeway");
-  expect_usage([](auto& o) { o.leeway_s = -1; }, "leeway");
-  expect_usage([](auto& o) { o.fetch_timeout_ms = 0; }, "timeout");
-  expect_usage([](auto& o) { o.min_refresh_s = 0; }, "refreshes");
-  expect_usage([](auto& o) { o.max_age_s = 10; }, "age");
-  expect_usage([](auto& o) { o.algorithms = {"HS256"}; }, "HS256");
-  expect_usage([](auto& o) { o.algorithms = {"none"}; }, "none");
-  expect_usage([](auto& o) { o.algorithms.clear(); }, "algorithm");
-  const auto discovery = [&](const char* issuer, const char* words) {
-    expect_usage([&](auto& o) { o.issuer = issuer, o.jwks_file.clear(); }, words);
-  };
-  discovery("http://login.example", "https://");
-  discovery("http://127.0.0.1.example", "https://");
-  discovery("http://user@127.0.0.1", "issuer");
-  discovery("login.example", "https://");
-  discovery("https://login.example/?x=1", "query");
-  discovery("https://login.example/#x", "fragment");
 }
 
 }  // namespace
