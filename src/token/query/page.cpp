@@ -6,7 +6,7 @@ namespace coffer::token {
 namespace {
 
 constexpr std::size_t kDigestBytes = 8;
-constexpr std::size_t kHeadBytes = kDigestBytes + 8 + Uuid::kSize;
+constexpr std::size_t kHeadBytes = kDigestBytes + 16 + Uuid::kSize;
 
 std::unexpected<Error> no_cursor() {
   return fail(Code::kInvalidInput,
@@ -38,6 +38,7 @@ std::string CursorSeal::close(const Place& place) const {
   Bytes bytes;
   append(bytes, crypto::blake2b_256(bound_).view().first(kDigestBytes));
   append_be64(bytes, static_cast<std::uint64_t>(place.number));
+  append_be64(bytes, static_cast<std::uint64_t>(place.second));
   append(bytes, place.id.view());
   append(bytes, as_bytes(place.text));
   return to_hex(bytes);
@@ -53,7 +54,8 @@ Result<std::optional<Place>> CursorSeal::open(std::string_view cursor) const {
     return no_cursor();
   Place place;
   place.number = static_cast<std::int64_t>(load_be64(bytes.data() + kDigestBytes));
-  place.id = Uuid::from(bytes.data() + kDigestBytes + 8);
+  place.second = static_cast<std::int64_t>(load_be64(bytes.data() + kDigestBytes + 8));
+  place.id = Uuid::from(bytes.data() + kDigestBytes + 16);
   place.text = as_text(view.subspan(kHeadBytes));
   return place;
 }

@@ -18,6 +18,7 @@ inline constexpr std::size_t kMaxExamined = 10'000;
 // its place, which is among the rows of the page.
 struct Place {
   std::int64_t number = 0;
+  std::int64_t second = 0;
   Uuid id{};
   std::string text = {};
 };

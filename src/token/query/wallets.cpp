@@ -1,6 +1,7 @@
 // Wallets as they are now and as they were: one row, and one entry for a moment of the past (T13).
 #include "token/account/accounts.h"
 #include "token/query/page.h"
+#include "token/query/wallet_rows.h"
 
 namespace coffer::token {
 namespace {
@@ -42,16 +43,15 @@ Result<Wallet> read_wallet(const Community& community, const sql::Rows& rows) {
   " LEFT JOIN @users u ON u.wallet_id = w.id"                                              \
   " LEFT JOIN @system_accounts s ON s.wallet_id = w.id"
 
-// The balance by the last entry up to a moment; nothing if there is none.
-Result<std::optional<std::int64_t>> last_balance(sql::Reader& sql, const Community& community,
-                                                 const Uuid& wallet, std::int64_t at_ms) {
+}  // namespace
+
+Result<std::optional<std::int64_t>> find_balance_at(sql::Reader& sql, const Community& community,
+                                                    const Uuid& wallet, std::int64_t at_ms) {
   return sql.value<std::int64_t>(
       community.sql("SELECT balance FROM @wallet_entries WHERE wallet_id = $1::uuid"
                     " AND booked_at <= $2 ORDER BY booked_at DESC, version DESC LIMIT 1"),
       {community.id(wallet), at_ms});
 }
-
-}  // namespace
 
 Result<std::optional<Wallet>> Store::find_wallet(const Uuid& wallet) const {
   const Community& community = impl_->community;
@@ -96,7 +96,8 @@ Result<std::int64_t> Store::balance_at(const Uuid& wallet, std::int64_t at_ms) c
   const Community& community = impl_->community;
   return community.database().run_transaction(
       [&](sql::Transaction& sql) -> Result<std::int64_t> {
-        if (const auto balance = TRY(last_balance(sql, community, wallet, at_ms))) return *balance;
+        if (const auto balance = TRY(find_balance_at(sql, community, wallet, at_ms)))
+          return *balance;
         TRY(expect_wallet(sql, community, wallet));
         return 0;
       },
