@@ -10,6 +10,7 @@
 #include "codec/cbor_writer.h"
 #include "feed/block_file.h"
 #include "feed/devnet_chain.h"
+#include "jwt_samples.h"
 
 namespace coffer {
 namespace {
@@ -128,6 +129,16 @@ void add_n2c_segments(Corpus& corpus) {
   add(0, Bytes{0x81, 0x01});
 }
 
+// The inputs of fuzz_jwt: a byte for what it is, then the text.
+void add_jwts(Corpus& corpus) {
+  const std::pair<char, std::string_view> samples[] = {{0, fuzz::kSignedWithEs256},
+                                                       {0, fuzz::kSignedWithRs256},
+                                                       {1, fuzz::kClaims},
+                                                       {2, fuzz::kKeySet}};
+  for (const auto& [kind, text] : samples)
+    corpus.add("jwt", as_bytes(std::string(1, kind) + std::string(text)));
+}
+
 }  // namespace
 }  // namespace coffer
 
@@ -153,6 +164,7 @@ int main(int argc, char** argv) {
   }
   add_rpc_answers(corpus);
   add_n2c_segments(corpus);
+  add_jwts(corpus);
   std::printf("%zu inputs from %s\n", corpus.count(), data.c_str());
   return 0;
 }
