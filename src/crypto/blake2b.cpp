@@ -4,20 +4,14 @@
 #include <sodium.h>
 
 #include "base/check.h"
+#include "crypto/sodium_impl.h"
 
 namespace coffer::crypto {
 namespace {
 
-// sodium_init() chooses the fastest implementation for this processor; it may be called from any
-// thread and more than once.
-void ready() {
-  static const bool initialised = sodium_init() >= 0;
-  CHECK(initialised);
-}
-
 template <typename Hash>
 Hash hash(ByteView data) {
-  ready();
+  ensure_sodium();
   Hash digest;
   CHECK(crypto_generichash_blake2b(digest.data(), digest.size(), data.data(), data.size(), nullptr,
                                    0) == 0);
@@ -40,7 +34,7 @@ Hash224 blake2b_224(ByteView data) {
 Blake2b256::Blake2b256() {
   static_assert(sizeof(crypto_generichash_blake2b_state) <= kStateBytes);
   static_assert(alignof(crypto_generichash_blake2b_state) <= alignof(Blake2b256));
-  ready();
+  ensure_sodium();
   reset();
 }
 
