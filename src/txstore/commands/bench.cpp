@@ -3,20 +3,16 @@
 #include <cstdio>
 
 #include <coffer/chain/decode.h>
-#include <coffer/follow/follower.h>
 #include <coffer/txstore/store.h>
 
-#include "base/file.h"
-#include "base/random.h"
 #include "base/result.h"
 #include "base/stopwatch.h"
 #include "base/temp_dir.h"
 #include "cli/table.h"
-#include "feed/block_file.h"
 #include "feed/file_source.h"
 #include "node/bench_report.h"
+#include "node/bench_tools.h"
 #include "node/module.h"
-#include "node/simulate.h"
 #include "txstore/commands/bench_chain.h"
 #include "txstore/commands/bench_sql.h"
 #include "txstore/commands/commands.h"
@@ -25,35 +21,18 @@
 namespace coffer::txstore {
 namespace {
 
-constexpr std::uint64_t kSimulatedTxs = 500;
-
-// As `coffer sync` does it, with this as the only consumer.
-Result<> follow(const BenchChain& bench, chainstate::ChainState& chain, bus::Consumer& consumer) {
-  bus::Bus bus;
-  bus.add(consumer);
-  bus.start();
-  feed::FileSource source(bench.file, bench.network);
-  follow::Follower follower(source, bench.network, chain, bus);
-  TRY(follower.run());
-  TRY(bus.drain());
-  bus.stop();
-  if (!(consumer.position() == chain.position()))
-    return fail(Code::kUnavailable, "{} halted before the end", consumer.name());
-  return {};
-}
-
 // The UTXO state, through the interface that every engine has.
 Result<double> sync_utxo(const BenchChain& bench) {
   const node::Module* utxo = node::find_module("utxo");
   if (utxo == nullptr) return fail(Code::kUnavailable, "this program has no UTXO state");
   const Stopwatch watch;
   const auto more = TRY(utxo->columns(bench.config, node::Columns::kConfigured));
-  auto db = TRY(open_bench_database(bench.scratch / "utxo", more));
+  auto db = TRY(node::open_bench_database(bench.scratch / "utxo", more));
   auto chain = TRY(chainstate::ChainState::open(
       *db, bench.network, chainstate::Identity::of(bench.network), kLeastWindow));
   {
     auto module = TRY(utxo->open({bench.config, bench.network, *db, *chain, {}, false, true}));
-    TRY(follow(bench, *chain, *module->consumer()));
+    TRY(node::follow_file(bench.file, bench.network, *chain, *module->consumer()));
   }
   TRY(db->flush());
   return watch.seconds();
@@ -89,14 +68,14 @@ Result<Contents> contents_of(const BenchChain& bench) {
 Result<Synced> sync_txstore(const BenchChain& bench, const Contents& contents,
                             const std::filesystem::path& path) {
   const Stopwatch watch;
-  auto db = TRY(open_bench_database(path, columns()));
+  auto db = TRY(node::open_bench_database(path, columns()));
   auto chain = TRY(chainstate::ChainState::open(
       *db, bench.network, chainstate::Identity::of(bench.network), kLeastWindow));
   Synced synced;
   auto store = TRY(Store::open(*db, bench.network, Options(), {}));
   {
     auto consumer = TRY(Consumer::open(*store));
-    TRY(follow(bench, *chain, *consumer));
+    TRY(node::follow_file(bench.file, bench.network, *chain, *consumer));
   }
   TRY(db->flush());
   synced.seconds = watch.seconds();
@@ -108,73 +87,13 @@ Result<Synced> sync_txstore(const BenchChain& bench, const Contents& contents,
   return synced;
 }
 
-// What the store holds at the end, put into an empty one: nothing decoded, nothing looked up.
-Result<double> write_raw(const std::filesystem::path& from, const std::filesystem::path& to,
-                         std::uint64_t& count) {
-  struct Row {
-    std::size_t column = 0;
-    Bytes key, value;
-  };
-  std::vector<Row> rows;
+// Of all columns, compacted.
+Result<double> disk_bytes(const std::filesystem::path& path) {
   const std::vector<kv::ColumnOptions> all = columns();
-  {
-    auto db = TRY(open_bench_database(from, all));
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      kv::Iterator it = db->iterate(TRY(db->column(all[i].name)), {.fill_cache = false});
-      for (it.seek_to_first(); it.valid(); it.next())
-        rows.push_back({i, Bytes(it.key().begin(), it.key().end()),
-                        Bytes(it.value().begin(), it.value().end())});
-      TRY(it.status());
-    }
-  }
-  count = rows.size();
-  Rng rng(1);
-  for (std::size_t i = rows.size(); i > 1; --i) std::swap(rows[i - 1], rows[rng.below(i)]);
-  const Stopwatch watch;
-  auto db = TRY(open_bench_database(to, all));
-  std::vector<kv::Column> open;
-  open.reserve(all.size());
-  for (const kv::ColumnOptions& column : all) open.push_back(TRY(db->column(column.name)));
-  kv::Batch batch;
-  for (const Row& row : rows) {
-    batch.put(open[row.column], row.key, row.value);
-    if (batch.count() < 10'000) continue;
-    TRY(db->commit(batch, kv::Durability::kNone));
-    batch.clear();
-  }
-  TRY(db->commit(batch, kv::Durability::kNone));
-  TRY(db->flush());
-  return watch.seconds();
-}
-
-// Files of all columns after compaction.
-Result<double> compacted_bytes(const std::filesystem::path& path) {
-  auto db = TRY(open_bench_database(path, columns()));
-  double bytes = 0;
-  for (const kv::ColumnOptions& each : columns()) {
-    const kv::Column column = TRY(db->column(each.name));
-    TRY(db->compact(column));
-    if (const auto size = db->property(column, "rocksdb.total-sst-files-size"))
-      bytes += std::stod(*size);
-  }
-  return bytes;
-}
-
-Result<std::string> simulated_file(const BenchChain& bench, std::uint64_t blocks) {
-  feed::DevnetChain chain({.family = bench.network.family,
-                           .seed = bench.config.devnet.seed,
-                           .txs_per_block = kSimulatedTxs,
-                           .reorg_every = 0});
-  Bytes out;
-  for (const Bytes& block : node::simulate(chain, blocks, false, nullptr))
-    feed::append_block(out, bench.network,
-                       bench.network.family == chain::Family::kBitcoin
-                           ? feed::BlockFileFormat::kBlk
-                           : feed::BlockFileFormat::kRaw,
-                       block);
-  std::string file = (bench.scratch / "simulated.dat").string();
-  TRY(write_file_atomically(file, out));
-  return file;
+  std::vector<std::string_view> names;
+  names.reserve(all.size());
+  for (const kv::ColumnOptions& column : all) names.push_back(column.name);
+  return node::compacted_bytes(path, all, names);
 }
 
 std::string per_second(std::uint64_t count, double seconds) {
@@ -190,7 +109,10 @@ Result<> run_bench_txstore(const node::Context& context, const BenchTxArguments&
       context.config,
       TRY(chain::find_network(context.config.chain, given ? context.config.network : "devnet")),
       arguments.file, scratch.path()};
-  if (!given) bench.file = TRY(simulated_file(bench, arguments.blocks));
+  if (!given)
+    bench.file = TRY(node::write_simulated_file(
+        scratch.path(), bench.network,
+        {.seed = context.config.devnet.seed, .blocks = arguments.blocks}));
   node::BenchReport report;
   const Contents contents = TRY(contents_of(bench));
   const double utxo = TRY(sync_utxo(bench));
@@ -207,13 +129,12 @@ Result<> run_bench_txstore(const node::Context& context, const BenchTxArguments&
                          1e6 * synced.seconds / static_cast<double>(synced.transactions),
                          synced.seconds / utxo, cli::with_thousands(synced.stats.counts.records),
                          cli::with_thousands(synced.stats.counts.deleted)));
-  std::uint64_t rows = 0;
-  const double raw = TRY(write_raw(path, scratch.path() / "raw", rows));
-  report.add("raw writes", fmt::format("{:.2f} s", raw),
+  const node::RawWrites raw = TRY(node::write_raw(path, scratch.path() / "raw", columns()));
+  report.add("raw writes", fmt::format("{:.2f} s", raw.seconds),
              fmt::format("the {} final rows through memtables; sync takes {:.2f} of it",
-                         cli::with_thousands(rows), synced.seconds / raw));
+                         cli::with_thousands(raw.rows), synced.seconds / raw.seconds));
   const double stored = static_cast<double>(synced.stats.counts.records);
-  report.add("disk", fmt::format("{:.0f} bytes", TRY(compacted_bytes(path)) / stored),
+  report.add("disk", fmt::format("{:.0f} bytes", TRY(disk_bytes(path)) / stored),
              fmt::format("a stored transaction, compacted; {:.0f} of them are its raw bytes",
                          static_cast<double>(synced.stats.counts.bytes) / stored));
   if (!arguments.sql_store.empty()) {

@@ -17,10 +17,6 @@ struct BenchChain {
   std::filesystem::path scratch;
 };
 
-// A database of its own with the columns of the chain state and these.
-Result<std::unique_ptr<kv::Database>> open_bench_database(
-    const std::filesystem::path& path, const std::vector<kv::ColumnOptions>& more);
-
 struct AtTip {
   double seconds = 0, raw_seconds = 0;
   std::uint64_t blocks = 0, transactions = 0, deleted = 0, rows = 0;

@@ -6,25 +6,16 @@
 #include "base/result.h"
 #include "base/stopwatch.h"
 #include "feed/file_source.h"
+#include "node/bench_tools.h"
 #include "txstore/commands/bench_chain.h"
 #include "txstore/rocksdb/backend.h"
 
 namespace coffer::txstore {
-
-Result<std::unique_ptr<kv::Database>> open_bench_database(
-    const std::filesystem::path& path, const std::vector<kv::ColumnOptions>& more) {
-  kv::DatabaseOptions options;
-  options.path = path;
-  options.columns = chainstate::ChainState::columns();
-  options.columns.insert(options.columns.end(), more.begin(), more.end());
-  return kv::Database::open(options);
-}
-
 namespace {
 
 // The same numbers of keys, with the same bytes, in one batch a block and with the log on.
 Result<double> put_raw(const BenchChain& bench, std::span<const IoCounts> blocks) {
-  auto db = TRY(open_bench_database(bench.scratch / "tip-raw", columns()));
+  auto db = TRY(node::open_bench_database(bench.scratch / "tip-raw", columns()));
   const kv::Column column = TRY(db->column("tx_state"));
   Rng rng(7);
   std::deque<Bytes> known;
@@ -80,7 +71,7 @@ Result<> feed_at_tip(const BenchChain& bench, Store& store) {
 }
 
 Result<AtTip> bench_tip(const BenchChain& bench) {
-  auto db = TRY(open_bench_database(bench.scratch / "tip", columns()));
+  auto db = TRY(node::open_bench_database(bench.scratch / "tip", columns()));
   auto store = TRY(Store::open(*db, bench.network, Options(), {}));
   auto consumer = TRY(Consumer::open(*store));
   const auto& backend = dynamic_cast<RocksBackend&>(store->backend());
@@ -131,7 +122,7 @@ Hash256 bench_id(std::uint64_t kind, std::uint64_t number) {
 }  // namespace
 
 Result<double> bench_deletion(const BenchChain& bench) {
-  auto db = TRY(open_bench_database(bench.scratch / "delete", columns()));
+  auto db = TRY(node::open_bench_database(bench.scratch / "delete", columns()));
   auto store = TRY(Store::open(*db, bench.network, Options(), {}));
   const auto at = [](std::uint64_t height) {
     return bus::Position::after(Ordinal(height), {Slot(height), bench_id(9, height)});

@@ -2,25 +2,21 @@
 #include <cstdio>
 
 #include <coffer/chain/decode.h>
-#include <coffer/follow/follower.h>
 #include <coffer/utxo/store.h>
 
-#include "base/file.h"
-#include "base/random.h"
 #include "base/result.h"
 #include "base/stopwatch.h"
 #include "base/temp_dir.h"
-#include "cli/table.h"
-#include "feed/block_file.h"
 #include "feed/file_source.h"
-#include "node/simulate.h"
+#include "node/bench_tools.h"
 #include "utxo/commands/bench.h"
 #include "utxo/commands/commands.h"
 
 namespace coffer::utxo {
 namespace {
 
-constexpr std::uint64_t kBenchBlocks = 300, kBenchTxs = 500;
+// What a live output needs.
+constexpr std::string_view kOutputColumns[] = {"utxo_unspent", "utxo_addr", "utxo_cred"};
 
 struct Bench {
   chain::Network network;
@@ -36,15 +32,6 @@ utxo::Options options_of(const Bench& bench, utxo::StoreType store) {
   return options;
 }
 
-Result<std::unique_ptr<kv::Database>> open_database(const std::filesystem::path& path,
-                                                    const utxo::Options& options) {
-  kv::DatabaseOptions db;
-  db.path = path;
-  db.columns = chainstate::ChainState::columns();
-  for (const kv::ColumnOptions& column : utxo::columns(options)) db.columns.push_back(column);
-  return kv::Database::open(db);
-}
-
 struct Synced {
   double seconds = 0;
   utxo::Stats stats;
@@ -54,62 +41,13 @@ struct Synced {
 Result<Synced> sync(const Bench& bench, utxo::StoreType type, const std::filesystem::path& path) {
   const Stopwatch watch;
   const utxo::Options options = options_of(bench, type);
-  auto db = TRY(open_database(path, options));
+  auto db = TRY(node::open_bench_database(path, utxo::columns(options)));
   auto chain = TRY(chainstate::ChainState::open(
       *db, bench.network, chainstate::Identity::of(bench.network), bench.window));
   auto store = TRY(utxo::Store::open(*db, bench.network, options, {}));
-  bus::Bus bus;
-  bus.add(*store);
-  bus.start();
-  feed::FileSource source(bench.file, bench.network);
-  follow::Follower follower(source, bench.network, *chain, bus);
-  TRY(follower.run());
-  TRY(bus.drain());
-  bus.stop();
+  TRY(node::follow_file(bench.file, bench.network, *chain, *store));
   TRY(db->flush());
-  if (!(store->position() == chain->position()))
-    return fail(Code::kUnavailable, "the UTXO state halted before the end");
   return Synced{watch.seconds(), TRY(store->state().stats())};
-}
-
-struct Record {
-  std::size_t column = 0;
-  Bytes key, value;
-};
-
-// What the store holds at the end, put into an empty one: nothing decoded, nothing looked up.
-Result<double> write_raw(const std::filesystem::path& from, const utxo::Options& options,
-                         const std::filesystem::path& to, std::uint64_t& count) {
-  std::vector<Record> records;
-  const std::vector<kv::ColumnOptions> columns = utxo::columns(options);
-  {
-    auto db = TRY(open_database(from, options));
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      kv::Iterator it = db->iterate(TRY(db->column(columns[i].name)), {.fill_cache = false});
-      for (it.seek_to_first(); it.valid(); it.next())
-        records.push_back({i, Bytes(it.key().begin(), it.key().end()),
-                           Bytes(it.value().begin(), it.value().end())});
-      TRY(it.status());
-    }
-  }
-  count = records.size();
-  Rng rng(1);
-  for (std::size_t i = records.size(); i > 1; --i) std::swap(records[i - 1], records[rng.below(i)]);
-  const Stopwatch watch;
-  auto db = TRY(open_database(to, options));
-  std::vector<kv::Column> open;
-  open.reserve(columns.size());
-  for (const kv::ColumnOptions& column : columns) open.push_back(TRY(db->column(column.name)));
-  kv::Batch batch;
-  for (const Record& record : records) {
-    batch.put(open[record.column], record.key, record.value);
-    if (batch.count() < 10'000) continue;
-    TRY(db->commit(batch, kv::Durability::kNone));
-    batch.clear();
-  }
-  TRY(db->commit(batch, kv::Durability::kNone));
-  TRY(db->flush());
-  return watch.seconds();
 }
 
 struct AtTip {
@@ -124,7 +62,7 @@ struct AtTip {
 Result<AtTip> follow_tip(const Bench& bench, utxo::StoreType type, const std::vector<Bytes>& blocks,
                          const std::filesystem::path& path) {
   utxo::Options options = options_of(bench, type);
-  auto db = TRY(open_database(path, options));
+  auto db = TRY(node::open_bench_database(path, utxo::columns(options)));
   auto store = TRY(utxo::Store::open(*db, bench.network, options, {}));
   AtTip result;
   struct Sample {
@@ -174,20 +112,6 @@ double percentile(const std::vector<double>& sorted, double share) {
   return sorted[at];
 }
 
-// Files of the columns that a live output needs, after compaction, for each of them.
-Result<double> bytes_per_output(const std::filesystem::path& path, const utxo::Options& options,
-                                std::uint64_t unspent) {
-  auto db = TRY(open_database(path, options));
-  double bytes = 0;
-  for (const char* name : {"utxo_unspent", "utxo_addr", "utxo_cred"}) {
-    const kv::Column column = TRY(db->column(name));
-    TRY(db->compact(column));
-    if (const auto size = db->property(column, "rocksdb.total-sst-files-size"))
-      bytes += std::stod(*size);
-  }
-  return unspent == 0 ? 0 : bytes / static_cast<double>(unspent);
-}
-
 Result<std::vector<Bytes>> in_chain_order(const Bench& bench) {
   feed::FileSource source(bench.file, bench.network);
   std::vector<Bytes> blocks;
@@ -199,25 +123,6 @@ Result<std::vector<Bytes>> in_chain_order(const Bench& bench) {
   }
 }
 
-Result<std::string> simulated_file(const Context& context, const std::filesystem::path& scratch) {
-  feed::DevnetChain chain(
-      {.family = TRY(chain::find_network(context.config.chain, "devnet")).family,
-       .seed = context.config.devnet.seed,
-       .txs_per_block = kBenchTxs,
-       .reorg_every = 0});
-  const chain::Network network = TRY(chain::find_network(context.config.chain, "devnet"));
-  Bytes out;
-  const std::vector<Bytes> blocks = node::simulate(chain, kBenchBlocks, false, nullptr);
-  for (const Bytes& block : blocks)
-    feed::append_block(out, network,
-                       network.family == chain::Family::kBitcoin ? feed::BlockFileFormat::kBlk
-                                                                 : feed::BlockFileFormat::kRaw,
-                       block);
-  std::string file = (scratch / "simulated.dat").string();
-  TRY(write_file_atomically(file, out));
-  return file;
-}
-
 }  // namespace
 
 Result<> run_bench_utxo(const Context& context, const BenchUtxoArguments& arguments) {
@@ -227,9 +132,11 @@ Result<> run_bench_utxo(const Context& context, const BenchUtxoArguments& argume
   bench.window = arguments.window;
   bench.file = arguments.file;
   const bool given = !arguments.file.empty();
-  if (!given) bench.file = TRY(simulated_file(context, scratch.path()));
   bench.network =
       TRY(chain::find_network(context.config.chain, given ? context.config.network : "devnet"));
+  if (!given)
+    bench.file = TRY(node::write_simulated_file(scratch.path(), bench.network,
+                                                {.seed = context.config.devnet.seed}));
   node::BenchReport report;
   for (const utxo::StoreType type : {utxo::StoreType::kClassic, utxo::StoreType::kMmr}) {
     if (type == utxo::StoreType::kMmr && arguments.only_sync) continue;
@@ -240,16 +147,17 @@ Result<> run_bench_utxo(const Context& context, const BenchUtxoArguments& argume
         name + " sync", fmt::format("{:.2f} s", synced.seconds),
         fmt::format("{} outputs created, {} spent, {} unspent, window {}", synced.stats.created,
                     synced.stats.spent, synced.stats.unspent, bench.window));
-    std::uint64_t records = 0;
-    const double raw =
-        TRY(write_raw(path, options_of(bench, type), scratch.path() / ("raw-" + name), records));
-    report.add(name + " raw writes", fmt::format("{:.2f} s", raw),
+    const auto columns = utxo::columns(options_of(bench, type));
+    const node::RawWrites raw =
+        TRY(node::write_raw(path, scratch.path() / ("raw-" + name), columns));
+    report.add(name + " raw writes", fmt::format("{:.2f} s", raw.seconds),
                fmt::format("the {} final records through memtables; sync takes {:.2f} of it",
-                           records, synced.seconds / raw));
+                           raw.rows, synced.seconds / raw.seconds));
     if (arguments.only_sync) continue;
+    const double bytes = TRY(node::compacted_bytes(path, columns, kOutputColumns));
     report.add(name + " disk",
-               fmt::format("{:.0f} bytes", TRY(bytes_per_output(path, options_of(bench, type),
-                                                                synced.stats.unspent))),
+               fmt::format("{:.0f} bytes", bytes / static_cast<double>(std::max<std::uint64_t>(
+                                                       synced.stats.unspent, 1))),
                "an unspent output with its index entries, compacted");
   }
   if (!arguments.only_sync) {
