@@ -1,11 +1,27 @@
 #include "node/sql_store.h"
 
+#include <filesystem>
+
 #include "base/file.h"
 #include "base/result.h"
 #include "config/keys.h"
 #include "node/database.h"
 
 namespace coffer::node {
+
+bool is_sql_location(std::string_view text) {
+  return text.empty() || sql::describe_location(text).has_value();
+}
+
+sql::DatabaseOptions sql_database_options(const config::Config& config, std::string_view location,
+                                          std::string_view file_name, std::size_t max_connections) {
+  sql::DatabaseOptions options;
+  options.location = location.empty()
+                         ? "sqlite:" + (std::filesystem::path(config.data_dir) / file_name).string()
+                         : std::string(location);
+  options.max_connections = max_connections;
+  return options;
+}
 
 Result<config::Config> stored_network_config(const config::Config& config) {
   const auto found = TRY(data_identity(config));

@@ -9,6 +9,14 @@
 
 namespace coffer::node {
 
+// For settings of engines: whether a text is a location, or empty, which asks for the default.
+bool is_sql_location(std::string_view text);
+inline constexpr const char* kSqlLocationForms =
+    "sqlite:PATH, postgres://USER@HOST/NAME or \"host=… dbname=…\"";
+// The database at this location; without one the file of this name in the data directory.
+sql::DatabaseOptions sql_database_options(const config::Config& config, std::string_view location,
+                                          std::string_view file_name, std::size_t max_connections);
+
 // The settings with chain and network of what the data directory holds, if it holds something, as
 // if they were given: who works on it later need not repeat them. Opens no database that a daemon
 // may have. Errors: kConflict if the settings name others; kCorrupt.

@@ -1,16 +1,10 @@
 #include "txstore/settings.h"
 
-#include <filesystem>
-
 #include "base/result.h"
-#include "sql/location.h"
+#include "node/sql_store.h"
 
 namespace coffer::txstore {
 namespace {
-
-bool is_database(std::string_view text) {
-  return text.empty() || sql::describe_location(text).has_value();
-}
 
 #define SLOT(member) \
   [](config::Config& config) -> config::Slot { return &config.edit<Settings>().member; }
@@ -33,8 +27,8 @@ const std::vector<config::Key>& keys() {
       {.name = "txstore.database",
        .slot = SLOT(database),
        .help = "Location of the SQL database; default: txstore.db in the data directory (sqlite).",
-       .accepts = is_database,
-       .expects = "sqlite:PATH, postgres://USER@HOST/NAME or \"host=… dbname=…\"",
+       .accepts = node::is_sql_location,
+       .expects = node::kSqlLocationForms,
        .secret = true},
       {.name = "txstore.max_connections",
        .slot = SLOT(max_connections),
@@ -85,13 +79,8 @@ Result<sql::DatabaseOptions> database_options(const config::Config& config) {
                 "the transaction store is switched off; set txstore.enabled = true to use it");
   if (settings.backend == "rocksdb")
     return fail(Code::kUnavailable, "the transaction store is in RocksDB (txstore.backend)");
-  sql::DatabaseOptions options;
-  options.location =
-      settings.database.empty()
-          ? "sqlite:" + (std::filesystem::path(config.data_dir) / "txstore.db").string()
-          : settings.database;
-  options.max_connections = settings.max_connections;
-  return options;
+  return node::sql_database_options(config, settings.database, "txstore.db",
+                                    settings.max_connections);
 }
 
 Options options_of(const config::Config& config, const chain::Network& network) {

@@ -1,16 +1,10 @@
 #include "wallet/settings.h"
 
-#include <filesystem>
-
 #include "base/result.h"
-#include "sql/location.h"
+#include "node/sql_store.h"
 
 namespace coffer::wallet {
 namespace {
-
-bool is_database(std::string_view text) {
-  return text.empty() || sql::describe_location(text).has_value();
-}
 
 #define SLOT(member) \
   [](config::Config& config) -> config::Slot { return &config.edit<Settings>().member; }
@@ -24,8 +18,8 @@ const std::vector<config::Key>& keys() {
       {.name = "wallet.database",
        .slot = SLOT(database),
        .help = "Database of the wallets; default: wallet.db in the data directory.",
-       .accepts = is_database,
-       .expects = "sqlite:PATH, postgres://USER@HOST/NAME or \"host=… dbname=…\"",
+       .accepts = node::is_sql_location,
+       .expects = node::kSqlLocationForms,
        .secret = true},
       {.name = "wallet.maxConnections",
        .slot = SLOT(max_connections),
@@ -64,13 +58,8 @@ Error no_wallets(std::string_view chain) {
 Result<sql::DatabaseOptions> database_options(const config::Config& config) {
   const Settings& settings = config.of<Settings>();
   if (!has_wallets(config)) return fail(no_wallets(settings.enabled ? config.chain : "bitcoin"));
-  sql::DatabaseOptions options;
-  options.location =
-      settings.database.empty()
-          ? "sqlite:" + (std::filesystem::path(config.data_dir) / "wallet.db").string()
-          : settings.database;
-  options.max_connections = settings.max_connections;
-  return options;
+  return node::sql_database_options(config, settings.database, "wallet.db",
+                                    settings.max_connections);
 }
 
 StoreOptions store_options(const config::Config& config, const chain::Network& network) {
