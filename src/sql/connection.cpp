@@ -30,6 +30,10 @@ int Rows::columns() const {
   return cursor_->columns();
 }
 
+std::int64_t Rows::affected() const {
+  return cursor_->affected();
+}
+
 bool Rows::is_null(int column) const {
   const auto got = cell(column);
   return got && got->kind == Cell::Kind::kNull;
@@ -110,6 +114,10 @@ std::int64_t Reader::vm_steps() const {
   return driver_->vm_steps();
 }
 
+std::int64_t Reader::server_waits() const {
+  return driver_->waits();
+}
+
 std::unexpected<Error> Reader::more_than_one(std::string_view sql) {
   return fail(Code::kInternal, "more than one row where one is expected, in: {}", brief(sql));
 }
@@ -167,6 +175,26 @@ Result<std::int64_t> Transaction::execute(std::string_view sql, Params params) {
 Result<> Transaction::script(std::string_view sql) {
   TRY(driver_->ready(sql));
   return driver_->script(sql);
+}
+
+namespace {
+
+std::vector<Rows> to_rows(std::vector<std::unique_ptr<Cursor>> cursors) {
+  std::vector<Rows> rows;
+  rows.reserve(cursors.size());
+  for (auto& cursor : cursors) rows.emplace_back(std::move(cursor));
+  return rows;
+}
+
+}  // namespace
+
+Result<std::vector<Rows>> Transaction::run_all(std::span<const Statement> statements) {
+  return to_rows(TRY(driver_->run_statements(statements, Ending::kOpen)));
+}
+
+Result<std::vector<Rows>> Transaction::commit_with(std::span<const Statement> statements) {
+  CHECK(driver_ != nullptr && driver_->in_transaction());
+  return to_rows(TRY(driver_->run_statements(statements, Ending::kCommit)));
 }
 
 Result<Batch> Transaction::batch(std::string_view sql) {

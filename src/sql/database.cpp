@@ -25,8 +25,9 @@ void sleep_ms(std::int64_t ms) {
 
 struct Database::Impl {
   Location location;
-  std::unique_ptr<Pool> readers;  // on PostgreSQL for everything
-  std::unique_ptr<Pool> writer;   // SQLite has one, so that threads queue here and not on its lock
+  std::atomic<std::uint64_t> server_waits{0};  // before the pools, whose connections count in it
+  std::unique_ptr<Pool> readers;               // on PostgreSQL for everything
+  std::unique_ptr<Pool> writer;  // SQLite has one, so that threads queue here and not on its lock
   std::mutex rng_mutex;
   Rng rng{0};
   std::atomic<std::uint64_t> retries{0};
@@ -58,7 +59,11 @@ Result<std::unique_ptr<Database>> Database::open(DatabaseOptions options) {
   Impl& made = *database->impl_;
   const DatabaseOptions& kept = database->options_;
   const auto opener = [&made, &kept](Access access) {
-    return [&made, &kept, access] { return open_driver(made.location, kept, access); };
+    return [&made, &kept, access]() -> Result<std::unique_ptr<Driver>> {
+      auto driver = TRY(open_driver(made.location, kept, access));
+      driver->count_waits(&made.server_waits);
+      return driver;
+    };
   };
   made.readers = std::make_unique<Pool>(kept.max_connections, opener(Access::kRead));
   if (made.location.dialect == Dialect::kSqlite)
@@ -85,7 +90,7 @@ Result<Connection> Database::acquire_within(Access access, std::int64_t wait_ms)
 }
 
 Database::Stats Database::stats() const {
-  Stats stats{impl_->readers->open(), impl_->readers->idle(), impl_->retries};
+  Stats stats{impl_->readers->open(), impl_->readers->idle(), impl_->retries, impl_->server_waits};
   if (impl_->writer) {
     stats.open += impl_->writer->open();
     stats.idle += impl_->writer->idle();

@@ -28,6 +28,33 @@ Result<> Driver::begin_transaction(const TransactionOptions& options) {
   return begun;
 }
 
+Result<std::vector<std::unique_ptr<Cursor>>> Driver::run_statements(
+    std::span<const Statement> statements, Ending ending) {
+  const auto can = [&]() -> Result<> {
+    TRY(ready());
+    if (statements.size() > kMaxStatements)
+      return fail(Code::kInternal, "{} statements at once, more than {}", statements.size(),
+                  kMaxStatements);
+    for (const Statement& statement : statements) {
+      TRY(ready(statement.sql));
+      TRY(check(statement.params));
+    }
+    return {};
+  }();
+  if (ending == Ending::kOpen) {
+    TRY(can);
+    return run_all(statements, ending);
+  }
+  if (!can) {
+    if (!batch_open_) rollback_transaction();
+    return fail(std::move(can).error());
+  }
+  auto rows = run_all(statements, ending);
+  if (!rows) rollback();
+  in_transaction_ = false;
+  return rows;
+}
+
 Result<> Driver::commit_transaction() {
   if (auto can = ready(); !can) {
     if (!batch_open_) rollback_transaction();

@@ -3,9 +3,12 @@
 // the transaction knows whether another attempt is safe, whatever the body made of the error.
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "sql/connection.h"
 
@@ -32,6 +35,7 @@ class Cursor {
   virtual int columns() const = 0;
   virtual Cell cell(int column) const = 0;
   virtual std::string name(int column) const = 0;
+  virtual std::int64_t affected() const = 0;  // rows changed
 };
 
 class BatchSink {
@@ -40,6 +44,9 @@ class BatchSink {
   virtual Result<> add(const Params& row) = 0;
   virtual Result<std::int64_t> finish() = 0;
 };
+
+// What follows on the last of several statements.
+enum class Ending : std::uint8_t { kOpen, kCommit };
 
 class Driver {
  public:
@@ -52,6 +59,9 @@ class Driver {
   virtual Result<std::unique_ptr<BatchSink>> batch(std::string_view sql) = 0;
   virtual Result<std::unique_ptr<BatchSink>> insert_into(
       std::string_view table, std::span<const std::string_view> columns) = 0;
+  // All rows of each. After an error with kCommit there is only rolling back.
+  virtual Result<std::vector<std::unique_ptr<Cursor>>> run_all(
+      std::span<const Statement> statements, Ending ending) = 0;
   virtual Result<> begin(const TransactionOptions& options) = 0;
   virtual Result<> commit() = 0;
   virtual void rollback() = 0;
@@ -62,6 +72,9 @@ class Driver {
   Result<> ready() const;
   Result<> ready(std::string_view sql) const;
   Result<> begin_transaction(const TransactionOptions& options);
+  // The cursors of run_all(), once the statements are checked.
+  Result<std::vector<std::unique_ptr<Cursor>>> run_statements(std::span<const Statement> statements,
+                                                              Ending ending);
   Result<> commit_transaction();
   void rollback_transaction();
   bool in_transaction() const { return in_transaction_; }
@@ -74,6 +87,13 @@ class Driver {
   void tell_statements(std::function<void(std::string_view sql)> to) {
     on_statement_ = std::move(to);
   }
+  // Counts the waits for the server also there; it outlives the driver.
+  void count_waits(std::atomic<std::uint64_t>* total) { total_waits_ = total; }
+  void waited() {
+    ++waits_;
+    if (total_waits_ != nullptr) total_waits_->fetch_add(1, std::memory_order_relaxed);
+  }
+  std::int64_t waits() const { return waits_; }
 
  private:
   std::function<void(std::string_view sql)> on_statement_;
@@ -81,6 +101,8 @@ class Driver {
   Trouble trouble_ = Trouble::kNone;
   Error failure_;
   bool batch_open_ = false;
+  std::int64_t waits_ = 0;
+  std::atomic<std::uint64_t>* total_waits_ = nullptr;
 };
 
 // A location taken apart.

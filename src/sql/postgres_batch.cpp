@@ -1,11 +1,8 @@
 // Many rows to PostgreSQL: a pipeline for any statement, COPY for plain inserts.
 #include <fmt/ranges.h>
-#include <poll.h>
-
-#include <charconv>
 
 #include "base/result.h"
-#include "sql/postgres_impl.h"
+#include "sql/postgres_pipeline.h"
 
 namespace coffer::sql {
 namespace {
@@ -15,40 +12,32 @@ constexpr int kWindow = 500;
 constexpr std::size_t kWindowBytes = 1u << 20;
 constexpr std::size_t kCopyBytes = 64u << 10;
 
-std::int64_t changed_rows(const PGresult* result) {
-  const std::string_view text = PQcmdTuples(const_cast<PGresult*>(result));
-  std::int64_t count = 0;
-  std::from_chars(text.data(), text.data() + text.size(), count);
-  return count;
-}
-
-// The connection does not block while the pipeline is open: otherwise both sides could wait for the
-// other to read.
-class PgPipeline final : public BatchSink {
+// A statement for many rows.
+class PgBatch final : public BatchSink {
  public:
-  PgPipeline(PostgresDriver& driver, std::string sql, std::string statement)
-      : driver_(driver), sql_(std::move(sql)), statement_(std::move(statement)) {}
-  ~PgPipeline() override { [[maybe_unused]] const auto closed = close(); }
+  PgBatch(PostgresDriver& driver, std::string sql, std::string statement)
+      : driver_(driver),
+        pipeline_(driver),
+        sql_(std::move(sql)),
+        statement_(std::move(statement)) {}
+  ~PgBatch() override { [[maybe_unused]] const auto closed = close(); }
 
-  Result<> start() {
-    if (PQsetnonblocking(connection(), 1) != 0 || PQenterPipelineMode(connection()) != 1)
-      return check(nullptr);
-    return {};
-  }
+  Result<> start() { return pipeline_.open(); }
 
   Result<> add(const Params& row) override {
     if (driver_.trouble() != Trouble::kNone) return fail(driver_.failure());
     arguments_.set(row);
     if (PQsendQueryPrepared(connection(), statement_.c_str(), arguments_.count(),
                             arguments_.values(), arguments_.lengths(), arguments_.formats(),
-                            1) != 1)
+                            kBinaryRows) != 1)
       return check(nullptr);
     ++outstanding_;
     for (int i = 0; i < arguments_.count(); ++i)
       bytes_ += static_cast<std::size_t>(arguments_.lengths()[i]);
     if (outstanding_ < kWindow && bytes_ < kWindowBytes) return {};
     if (PQsendFlushRequest(connection()) != 1) return check(nullptr);
-    TRY(send());
+    driver_.waited();
+    TRY(pipeline_.send());
     return take_answers();
   }
 
@@ -67,31 +56,9 @@ class PgPipeline final : public BatchSink {
     return {};
   }
 
-  // Sends all that is queued, and reads what comes meanwhile.
-  Result<> send() {
-    for (;;) {
-      const int left = PQflush(connection());
-      if (left == 0) return {};
-      if (left < 0) return check(nullptr);
-      TRY(wait_for(POLLIN | POLLOUT));
-    }
-  }
-  Result<> wait_for(short events) {
-    pollfd socket{PQsocket(connection()), events, 0};
-    if (::poll(&socket, 1, -1) < 0 && errno != EINTR) return check(nullptr);
-    if ((socket.revents & (POLLIN | POLLERR | POLLHUP)) != 0 && PQconsumeInput(connection()) != 1)
-      return check(nullptr);
-    return {};
-  }
-  // The next result, nullptr between the results of two statements.
-  Result<PGresult*> next_result() {
-    while (PQisBusy(connection()) == 1) TRY(wait_for(POLLIN));
-    return PQgetResult(connection());
-  }
-
   Result<> take_answers() {
     while (outstanding_ > 0) {
-      PGresult* result = TRY(next_result());
+      PGresult* result = TRY(pipeline_.next_result());
       if (result == nullptr) {
         if (PQstatus(connection()) != CONNECTION_OK) return check(nullptr);
         continue;
@@ -113,11 +80,11 @@ class PgPipeline final : public BatchSink {
     if (closed_) return {};
     closed_ = true;
     if (PQstatus(connection()) != CONNECTION_OK) return {};
-    if (PQpipelineSync(connection()) != 1) return check(nullptr);
-    TRY(send());
+    driver_.waited();
+    TRY(pipeline_.sync());
     for (bool synced = false; !synced;) {
       [[maybe_unused]] const auto taken = take_answers();  // the driver remembers its error
-      PGresult* result = TRY(next_result());
+      PGresult* result = TRY(pipeline_.next_result());
       if (result == nullptr) {
         if (PQstatus(connection()) != CONNECTION_OK) return check(nullptr);
         continue;
@@ -125,12 +92,11 @@ class PgPipeline final : public BatchSink {
       synced = PQresultStatus(result) == PGRES_PIPELINE_SYNC;
       PQclear(result);
     }
-    if (PQexitPipelineMode(connection()) != 1 || PQsetnonblocking(connection(), 0) != 0)
-      return check(nullptr);
-    return {};
+    return pipeline_.close();
   }
 
   PostgresDriver& driver_;
+  PgPipeline pipeline_;
   const std::string sql_, statement_;
   PgArguments arguments_;
   int outstanding_ = 0;
@@ -218,6 +184,7 @@ class PgCopy final : public BatchSink {
   // Ends the COPY, with success or for the reason given.
   Result<std::int64_t> end(const char* reason) {
     ended_ = true;
+    driver_.waited();
     PQputCopyEnd(driver_.handle(), reason);
     std::int64_t changed = 0;
     Result<> done;
@@ -241,19 +208,17 @@ class PgCopy final : public BatchSink {
 }  // namespace
 
 Result<std::unique_ptr<BatchSink>> PostgresDriver::batch(std::string_view sql) {
-  TRY(send_time());
   std::string text(sql);
   std::string statement = TRY(prepare(text));
-  auto pipeline = std::make_unique<PgPipeline>(*this, std::move(text), std::move(statement));
-  TRY(pipeline->start());
-  return pipeline;
+  auto batch = std::make_unique<PgBatch>(*this, std::move(text), std::move(statement));
+  TRY(batch->start());
+  return batch;
 }
 
 Result<std::unique_ptr<BatchSink>> PostgresDriver::insert_into(
     std::string_view table, std::span<const std::string_view> columns) {
-  TRY(send_time());
   std::string sql = fmt::format("COPY {}({}) FROM STDIN", table, fmt::join(columns, ","));
-  TRY(check(PQexec(connection_, sql.c_str()), sql));
+  (void)TRY(run_simple(sql));
   return std::make_unique<PgCopy>(*this, std::move(sql), columns.size());
 }
 

@@ -61,15 +61,19 @@ class PgStream final : public PgCursor {
       : PgCursor(std::move(first)), driver_(driver), name_(std::move(name)) {}
   ~PgStream() override {
     // In a failed transaction the server has closed it already.
-    if (driver_.in_transaction() && driver_.trouble() == Trouble::kNone)
-      PQclear(PQexec(driver_.handle(), ("CLOSE " + name_).c_str()));
+    if (!driver_.in_transaction() || driver_.trouble() != Trouble::kNone) return;
+    driver_.waited();
+    PQclear(PQexec(driver_.handle(), ("CLOSE " + name_).c_str()));
   }
 
   Result<bool> next() override {
     if (++row_ < PQntuples(result_.get())) return true;
     if (PQntuples(result_.get()) < kRowsAtOnce) return false;
     TRY(driver_.ready());
-    result_ = TRY(driver_.run_unnamed(fetch(name_), {}));
+    const std::string text = fetch(name_);
+    const Statement one{text};
+    auto results = TRY(driver_.exchange({&one, 1}, Naming::kUnnamed, Ending::kOpen));
+    result_ = std::move(results.front());
     row_ = 0;
     return PQntuples(result_.get()) > 0;
   }
@@ -116,11 +120,12 @@ Cell PgCursor::cell(int column) const {
 }
 
 Result<std::unique_ptr<Cursor>> PostgresDriver::stream(std::string_view sql, const Params& params) {
-  TRY(send_time());
   const std::string name = fmt::format("coffer_stream_{}", ++names_);
-  TRY(run_unnamed(fmt::format("DECLARE {} NO SCROLL CURSOR FOR {}", name, sql), params));
-  PgResult first = TRY(run_unnamed(PgStream::fetch(name), {}));
-  return std::make_unique<PgStream>(*this, name, std::move(first));
+  const std::string declare = fmt::format("DECLARE {} NO SCROLL CURSOR FOR {}", name, sql);
+  const std::string fetch = PgStream::fetch(name);
+  const Statement both[] = {{declare, params}, {fetch}};
+  auto results = TRY(exchange(both, Naming::kUnnamed, Ending::kOpen));
+  return std::make_unique<PgStream>(*this, name, std::move(results.back()));
 }
 
 }  // namespace coffer::sql

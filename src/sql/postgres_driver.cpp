@@ -11,18 +11,20 @@ namespace coffer::sql {
 namespace {
 
 constexpr std::size_t kMaxPrepared = 256;
-constexpr int kBinary = 1;
 
 constexpr std::string_view kIsolation[] = {"READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"};
 
-std::int64_t changed_rows(const PgResult& result) {
-  const std::string_view text = PQcmdTuples(result.get());
+}  // namespace
+
+std::int64_t changed_rows(const PGresult* result) {
+  auto* of = const_cast<PGresult*>(result);  // libpq only reads it
+  const std::string_view command = PQcmdStatus(of);
+  if (command.starts_with("SELECT") || command.starts_with("FETCH")) return 0;
+  const std::string_view text = PQcmdTuples(of);
   std::int64_t count = 0;
   std::from_chars(text.data(), text.data() + text.size(), count);
   return count;
 }
-
-}  // namespace
 
 void PgArguments::set(const Params& params) {
   count_ = static_cast<int>(params.size());
@@ -42,7 +44,7 @@ void PgArguments::set(const Params& params) {
       const ByteView data = text != nullptr ? as_bytes(*text) : std::get<ByteView>(value);
       values_[i] = data.empty() ? "" : reinterpret_cast<const char*>(data.data());
       lengths_[i] = static_cast<int>(data.size());
-      formats_[i] = kBinary;
+      formats_[i] = kBinaryRows;
     }
   }
 }
@@ -81,49 +83,62 @@ Result<PgResult> PostgresDriver::check(PGresult* raw, std::string_view sql) {
   return failed(std::move(failure));
 }
 
-Result<PgResult> PostgresDriver::run_simple(const std::string& sql) {
-  return check(PQexec(connection_, sql.c_str()), sql);
+Result<PgResult> PostgresDriver::run_simple(std::string_view sql) {
+  std::string text;
+  for (const std::string& before : take_preamble()) text += before + "; ";
+  text += sql;
+  return run_text(text, sql);
 }
 
-Result<PgResult> PostgresDriver::run_unnamed(const std::string& sql, const Params& params) {
-  arguments_.set(params);
-  return check(
-      PQexecParams(connection_, sql.c_str(), arguments_.count(), nullptr, arguments_.values(),
-                   arguments_.lengths(), arguments_.formats(), kBinary),
-      sql);
+Result<PgResult> PostgresDriver::run_text(const std::string& text, std::string_view sql) {
+  waited();
+  return check(PQexec(connection_, text.c_str()), sql);
 }
 
-Result<std::string> PostgresDriver::prepare(const std::string& sql) {
-  if (const auto found = prepared_.find(sql); found != prepared_.end()) return found->second;
-  if (!pooled_ && prepared_.size() >= kMaxPrepared) {
-    (void)TRY(run_simple("DEALLOCATE ALL"));
-    prepared_.clear();
-  }
-  std::string name = pooled_ ? "" : fmt::format("coffer_{}", ++names_);
-  TRY(check(PQprepare(connection_, name.c_str(), sql.c_str(), 0, nullptr), sql));
-  if (!pooled_) prepared_.emplace(sql, name);
-  return name;
+const std::string* PostgresDriver::find_prepared(const std::string& sql) const {
+  const auto found = prepared_.find(sql);
+  return found != prepared_.end() ? &found->second : nullptr;
+}
+
+void PostgresDriver::remember_prepared(const std::string& sql, const std::string& name) {
+  prepared_.emplace(sql, name);
+}
+
+Result<> PostgresDriver::make_room_for_prepared(std::size_t more) {
+  if (prepared_.empty() || prepared_.size() + more <= kMaxPrepared) return {};
+  (void)TRY(run_text("DEALLOCATE ALL", "DEALLOCATE ALL"));
+  prepared_.clear();
+  return {};
 }
 
 Result<PgResult> PostgresDriver::run(std::string_view sql, const Params& params) {
-  TRY(send_time());
   const std::string text(sql);
-  if (pooled_) return run_unnamed(text, params);
-  const std::string name = TRY(prepare(text));
+  const std::string* name = find_prepared(text);
+  if (has_preamble() || (name == nullptr && !pooled_)) {
+    const Statement one{sql, params};
+    auto results = TRY(exchange({&one, 1}, Naming::kNamed, Ending::kOpen));
+    return std::move(results.front());
+  }
   arguments_.set(params);
-  return check(PQexecPrepared(connection_, name.c_str(), arguments_.count(), arguments_.values(),
-                              arguments_.lengths(), arguments_.formats(), kBinary),
+  waited();
+  if (pooled_)
+    return check(
+        PQexecParams(connection_, text.c_str(), arguments_.count(), nullptr, arguments_.values(),
+                     arguments_.lengths(), arguments_.formats(), kBinaryRows),
+        sql);
+  return check(PQexecPrepared(connection_, name->c_str(), arguments_.count(), arguments_.values(),
+                              arguments_.lengths(), arguments_.formats(), kBinaryRows),
                sql);
 }
 
 Result<std::unique_ptr<Cursor>> PostgresDriver::query(std::string_view sql, const Params& params) {
   // A time for a single statement behind a pooler needs a transaction around it.
   const bool wrapped = pooled_ && options_.clock != nullptr && !in_transaction();
-  if (wrapped) TRY(run_simple("BEGIN"));
+  if (wrapped) begin_ = {"BEGIN"};
   auto result = run(sql, params);
   if (wrapped) {
-    sent_time_ms_ = session_time_ms_;
     auto ended = run_simple(result ? "COMMIT" : "ROLLBACK");
+    sent_time_ms_ = session_time_ms_;
     if (result && !ended) return fail(std::move(ended).error());
   }
   if (!result) return fail(std::move(result).error());
@@ -131,28 +146,24 @@ Result<std::unique_ptr<Cursor>> PostgresDriver::query(std::string_view sql, cons
 }
 
 Result<std::int64_t> PostgresDriver::execute(std::string_view sql, const Params& params) {
-  return changed_rows(TRY(run(sql, params)));
+  return changed_rows(TRY(run(sql, params)).get());
 }
 
 Result<> PostgresDriver::script(std::string_view sql) {
-  TRY(send_time());
-  TRY(run_simple(std::string(sql)));
+  TRY(run_simple(sql));
   return {};
 }
 
-Result<> PostgresDriver::send_time() {
+std::vector<std::string> PostgresDriver::take_preamble() {
+  std::vector<std::string> texts = std::exchange(begin_, {});
+  if (!is_time_new()) return texts;
   // Settings of a session do not survive a pooler, and it would give them to others.
-  return send_time(in_transaction() || pooled_);
-}
-
-Result<> PostgresDriver::send_time(bool local) {
-  if (options_.clock == nullptr) return {};
-  const std::int64_t now_ms = options_.clock->unix_ms();
-  if (now_ms == sent_time_ms_) return {};
-  TRY(run_simple(fmt::format("SET {} coffer.now_ms='{}'", local ? "LOCAL" : "SESSION", now_ms)));
-  sent_time_ms_ = now_ms;
-  if (!local) session_time_ms_ = now_ms;
-  return {};
+  const bool local = in_transaction() || pooled_;
+  sent_time_ms_ = options_.clock->unix_ms();
+  if (!local) session_time_ms_ = sent_time_ms_;
+  texts.push_back(
+      fmt::format("SET {} coffer.now_ms='{}'", local ? "LOCAL" : "SESSION", sent_time_ms_));
+  return texts;
 }
 
 Result<> PostgresDriver::begin(const TransactionOptions& options) {
@@ -160,22 +171,25 @@ Result<> PostgresDriver::begin(const TransactionOptions& options) {
   const auto isolation = read && options.isolation == Isolation::kReadCommitted
                              ? Isolation::kRepeatableRead  // one moment
                              : options.isolation;
-  std::string sql =
-      fmt::format("BEGIN ISOLATION LEVEL {} {}", kIsolation[static_cast<std::size_t>(isolation)],
-                  read ? "READ ONLY" : "READ WRITE");
+  begin_ = {fmt::format("BEGIN ISOLATION LEVEL {} {}",
+                        kIsolation[static_cast<std::size_t>(isolation)],
+                        read ? "READ ONLY" : "READ WRITE")};
   if (pooled_) {
-    sql += fmt::format("; SET LOCAL lock_timeout={}; SET LOCAL statement_timeout={}",
-                       options_.lock_timeout_ms, options_.statement_timeout_ms);
-    if (raise_durability_) sql += "; SET LOCAL synchronous_commit=on";
+    begin_.push_back(fmt::format("SET LOCAL lock_timeout={}", options_.lock_timeout_ms));
+    begin_.push_back(fmt::format("SET LOCAL statement_timeout={}", options_.statement_timeout_ms));
+    if (raise_durability_) begin_.emplace_back("SET LOCAL synchronous_commit=on");
   }
   sent_time_ms_ = session_time_ms_;  // what was set locally has ended with the transaction before
-  if (!pooled_) TRY(send_time(false));
-  TRY(run_simple(sql));
   return {};
 }
 
 Result<> PostgresDriver::commit() {
   sent_time_ms_ = session_time_ms_;
+  if (!begin_.empty()) {  // the server has heard nothing of it
+    begin_.clear();
+    return {};
+  }
+  waited();
   const PgResult result(PQexec(connection_, "COMMIT"));
   if (PQresultStatus(result.get()) == PGRES_COMMAND_OK) {
     if (std::string_view(PQcmdStatus(result.get())) == "COMMIT") return {};
@@ -184,19 +198,28 @@ Result<> PostgresDriver::commit() {
   Failure failure = failure_of(result.get(), "COMMIT");
   if (PQstatus(connection_) != CONNECTION_OK || failure.trouble == Trouble::kLost) {
     lost_ = true;
-    failure.trouble = Trouble::kUnknownOutcome;
-    failure.error.code = Code::kUnavailable;
-    failure.error.retryable = false;
-    failure.error.message += "; it is not known whether the change was committed";
-  } else if (PQtransactionStatus(connection_) != PQTRANS_IDLE) {
-    rollback();
+    return outcome_unknown(std::move(failure.error));
   }
+  if (PQtransactionStatus(connection_) != PQTRANS_IDLE) rollback();
   return failed(std::move(failure));
+}
+
+std::unexpected<Error> PostgresDriver::outcome_unknown(Error error) {
+  error.code = Code::kUnavailable;
+  error.retryable = false;
+  error.reason.clear();
+  error.message += "; it is not known whether the change was committed";
+  return failed({std::move(error), Trouble::kUnknownOutcome});
 }
 
 void PostgresDriver::rollback() {
   sent_time_ms_ = session_time_ms_;
-  if (PQstatus(connection_) == CONNECTION_OK) PQclear(PQexec(connection_, "ROLLBACK"));
+  begin_.clear();
+  if (lost_ || PQstatus(connection_) != CONNECTION_OK ||
+      PQtransactionStatus(connection_) == PQTRANS_IDLE)
+    return;
+  waited();
+  PQclear(PQexec(connection_, "ROLLBACK"));
 }
 
 bool PostgresDriver::alive() {

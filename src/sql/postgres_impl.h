@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "sql/impl.h"
 
@@ -18,6 +19,14 @@ struct FreeResult {
   void operator()(PGresult* result) const { PQclear(result); }
 };
 using PgResult = std::unique_ptr<PGresult, FreeResult>;
+
+inline constexpr int kBinaryRows = 1;
+
+// How many rows an INSERT, UPDATE or DELETE changed; 0 for others.
+std::int64_t changed_rows(const PGresult* result);
+
+// A named statement is prepared once per connection. Behind a pooler all are unnamed.
+enum class Naming : std::uint8_t { kNamed, kUnnamed };
 
 // Parameters as libpq takes them: bytes and text in binary form, numbers as text, so that the
 // server decides their width. Views what it was made from. Reused from statement to statement.
@@ -36,6 +45,8 @@ class PgArguments {
   std::array<std::array<char, 24>, kMaxParams> numbers_;
 };
 
+class PgExchange;
+
 class PostgresDriver final : public Driver {
  public:
   explicit PostgresDriver(const DatabaseOptions& options) : options_(options) {}
@@ -50,36 +61,58 @@ class PostgresDriver final : public Driver {
   Result<std::unique_ptr<BatchSink>> batch(std::string_view sql) override;
   Result<std::unique_ptr<BatchSink>> insert_into(
       std::string_view table, std::span<const std::string_view> columns) override;
+  Result<std::vector<std::unique_ptr<Cursor>>> run_all(std::span<const Statement> statements,
+                                                       Ending ending) override;
+  // Sends nothing: BEGIN travels with what comes first.
   Result<> begin(const TransactionOptions& options) override;
   Result<> commit() override;
   void rollback() override;
   bool alive() override;
 
-  // For cursors and batches.
+  // For cursors, batches and pipelines.
   PGconn* handle() const { return connection_; }
   bool pooled() const { return pooled_; }
+  PgArguments& arguments() { return arguments_; }
   // The statement's name on this connection, prepared if need be; behind a pooler it is unnamed and
-  // valid until the next one is prepared.
+  // valid until the next one is prepared. Sends a BEGIN that is still to be sent.
   Result<std::string> prepare(const std::string& sql);
+  const std::string* find_prepared(const std::string& sql) const;
+  void remember_prepared(const std::string& sql, const std::string& name);
+  std::string new_name() { return fmt::format("coffer_{}", ++names_); }
   // A result that is none of an error.
   Result<PgResult> check(PGresult* result, std::string_view sql);
-  // One statement by itself, with rows in binary form.
-  Result<PgResult> run_unnamed(const std::string& sql, const Params& params);
+  // Statements one after another in one wait; before them what take_preamble() says, after them
+  // COMMIT if that ends it.
+  Result<std::vector<PgResult>> exchange(std::span<const Statement> statements, Naming naming,
+                                         Ending ending);
 
  private:
   Result<> set_up_session(Pooling pooling);
   Result<PgResult> run(std::string_view sql, const Params& params);
-  Result<PgResult> run_simple(const std::string& sql);
-  // Tells coffer_now() the time of a test's clock.
-  Result<> send_time();
-  Result<> send_time(bool local);  // for this transaction only
+  Result<std::vector<PgResult>> travel(PgExchange& trip, Ending ending,
+                                       const std::function<Result<>()>& fill);
+  // Text alone, also several statements; nothing goes before it.
+  Result<PgResult> run_text(const std::string& text, std::string_view sql);
+  // Text without parameters, also several statements, after what take_preamble() says.
+  Result<PgResult> run_simple(std::string_view sql);
+  // What has to be said before the next statement: BEGIN, settings of the transaction, and the time
+  // of a test's clock for coffer_now().
+  std::vector<std::string> take_preamble();
+  bool has_preamble() const { return !begin_.empty() || is_time_new(); }
+  bool is_time_new() const {
+    return options_.clock != nullptr && options_.clock->unix_ms() != sent_time_ms_;
+  }
+  Result<> make_room_for_prepared(std::size_t more);
   Failure failure_of(const PGresult* result, std::string_view sql) const;
+  // The connection went while a commit was under way.
+  std::unexpected<Error> outcome_unknown(Error error);
 
   const DatabaseOptions options_;
   PGconn* connection_ = nullptr;
   bool pooled_ = false;
   bool raise_durability_ = false;  // the server's default would acknowledge too early
   bool lost_ = false;
+  std::vector<std::string> begin_;  // of a transaction that the server does not know yet
   std::int64_t sent_time_ms_ = -1, session_time_ms_ = -1;
   std::uint64_t names_ = 0;
   std::unordered_map<std::string, std::string> prepared_;  // by text
@@ -94,6 +127,7 @@ class PgCursor : public Cursor {
   int columns() const override { return PQnfields(result_.get()); }
   Cell cell(int column) const override;
   std::string name(int column) const override;
+  std::int64_t affected() const override { return changed_rows(result_.get()); }
 
  protected:
   PgResult result_;

@@ -121,17 +121,18 @@ Result<> PostgresDriver::open(const Location& location) {
 }
 
 Result<> PostgresDriver::set_up_session(Pooling pooling) {
-  const PgResult facts = TRY(run_simple(
-      "SELECT pg_backend_pid(), current_setting('synchronous_commit') IN ('off', 'local', "
-      "'remote_write')"));
+  const auto run = [this](const std::string& sql) { return run_text(sql, sql); };
+  const PgResult facts =
+      TRY(run("SELECT pg_backend_pid(), current_setting('synchronous_commit') IN ('off', 'local', "
+              "'remote_write')"));
   // A pooler makes up the process id that it gives to its clients.
   const bool foreign = PQgetvalue(facts.get(), 0, 0) != std::to_string(PQbackendPID(connection_));
   pooled_ = pooling == Pooling::kPooled || (pooling == Pooling::kDetect && foreign);
   raise_durability_ = PQgetvalue(facts.get(), 0, 1)[0] == 't';
   if (pooled_) return {};
-  TRY(run_simple(fmt::format("SET lock_timeout={}; SET statement_timeout={}",
-                             options_.lock_timeout_ms, options_.statement_timeout_ms)));
-  if (raise_durability_) TRY(run_simple("SET synchronous_commit=on"));
+  TRY(run(fmt::format("SET lock_timeout={}; SET statement_timeout={}", options_.lock_timeout_ms,
+                      options_.statement_timeout_ms)));
+  if (raise_durability_) TRY(run("SET synchronous_commit=on"));
   return {};
 }
 

@@ -30,8 +30,15 @@ bool is_blank(std::string_view text) {
 // Holds the statement until it goes. The first row is already there when it is made.
 class SqliteCursor final : public Cursor {
  public:
-  SqliteCursor(SqliteDriver& driver, std::shared_ptr<SqliteStatement> statement, bool has_row)
-      : driver_(driver), statement_(std::move(statement)), prefetched_(has_row), ended_(!has_row) {}
+  // `changes_before` counts the changes of the connection before the first step.
+  SqliteCursor(SqliteDriver& driver, std::shared_ptr<SqliteStatement> statement, bool has_row,
+               std::int64_t changes_before)
+      : driver_(driver),
+        statement_(std::move(statement)),
+        changes_before_(changes_before),
+        prefetched_(has_row) {
+    if (!has_row) end();
+  }
   ~SqliteCursor() override { driver_.finish(*statement_); }
 
   Result<bool> next() override {
@@ -41,9 +48,10 @@ class SqliteCursor final : public Cursor {
     }
     if (ended_) return false;
     const bool row = TRY(driver_.step(*statement_));
-    ended_ = !row;
+    if (!row) end();
     return row;
   }
+  std::int64_t affected() const override { return affected_; }
   int columns() const override { return sqlite3_column_count(statement_->handle); }
   std::string name(int column) const override {
     const char* name = sqlite3_column_name(statement_->handle, column);
@@ -65,6 +73,11 @@ class SqliteCursor final : public Cursor {
   }
 
  private:
+  void end() {
+    ended_ = true;
+    if (sqlite3_stmt_readonly(statement_->handle) == 0)
+      affected_ = driver_.changes_since(changes_before_);
+  }
   ByteView data(const void* at, int column) const {
     const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_->handle, column));
     return {static_cast<const std::uint8_t*>(at), size};
@@ -72,7 +85,53 @@ class SqliteCursor final : public Cursor {
 
   SqliteDriver& driver_;
   std::shared_ptr<SqliteStatement> statement_;
-  bool prefetched_, ended_;
+  const std::int64_t changes_before_;
+  std::int64_t affected_ = 0;
+  bool prefetched_, ended_ = false;
+};
+
+// All rows of a statement, copied, so that the next one may change what they came from.
+class CopiedRows final : public Cursor {
+ public:
+  static Result<std::unique_ptr<CopiedRows>> of(Cursor& cursor) {
+    auto copy = std::make_unique<CopiedRows>();
+    for (int i = 0; i < cursor.columns(); ++i) copy->names_.push_back(cursor.name(i));
+    while (TRY(cursor.next()))
+      for (int i = 0; i < cursor.columns(); ++i) copy->add(cursor.cell(i));
+    copy->affected_ = cursor.affected();
+    return copy;
+  }
+
+  Result<bool> next() override {
+    if (next_row_ * names_.size() >= cells_.size()) return false;
+    ++next_row_;
+    return true;
+  }
+  int columns() const override { return static_cast<int>(names_.size()); }
+  std::string name(int column) const override { return names_[static_cast<std::size_t>(column)]; }
+  Cell cell(int column) const override {
+    if (next_row_ == 0) return {};
+    const Copy& copy = cells_[(next_row_ - 1) * names_.size() + static_cast<std::size_t>(column)];
+    return {copy.kind, copy.integer, ByteView(data_).subspan(copy.begin, copy.size)};
+  }
+  std::int64_t affected() const override { return affected_; }
+
+ private:
+  struct Copy {
+    Cell::Kind kind;
+    std::int64_t integer;
+    std::size_t begin, size;  // in data_
+  };
+  void add(const Cell& cell) {
+    cells_.push_back({cell.kind, cell.integer, data_.size(), cell.data.size()});
+    append(data_, cell.data);
+  }
+
+  std::vector<std::string> names_;
+  std::vector<Copy> cells_;
+  Bytes data_;
+  std::size_t next_row_ = 0;
+  std::int64_t affected_ = 0;
 };
 
 class SqliteBatch final : public BatchSink {
@@ -192,11 +251,13 @@ void SqliteDriver::finish(SqliteStatement& statement) {
 
 Result<std::unique_ptr<Cursor>> SqliteDriver::query(std::string_view sql, const Params& params) {
   auto statement = TRY(prepare(sql));
+  const std::int64_t before = sqlite3_total_changes64(db_);
   // From here on the cursor gives the statement back. The first step is taken now, so that what a
   // statement writes is written, and its errors are known, when this returns.
   auto bound = bind(*statement, params, Lifetime::kCopied);
   auto first = bound ? step(*statement) : Result<bool>(std::unexpected(std::move(bound).error()));
-  auto cursor = std::make_unique<SqliteCursor>(*this, std::move(statement), first && *first);
+  auto cursor =
+      std::make_unique<SqliteCursor>(*this, std::move(statement), first && *first, before);
   if (!first) return fail(std::move(first).error());
   return cursor;
 }
@@ -206,11 +267,25 @@ Result<std::int64_t> SqliteDriver::run(SqliteStatement& statement, const Params&
   const std::int64_t before = sqlite3_total_changes64(db_);
   while (TRY(step(statement))) {
   }
-  // sqlite3_changes() keeps an old number when a statement changes no row at all, such as DDL.
-  const bool any = sqlite3_total_changes64(db_) != before;
-  const std::int64_t changed = any ? sqlite3_changes64(db_) : 0;
+  const std::int64_t changed = changes_since(before);
   sqlite3_reset(statement.handle);
   return changed;
+}
+
+std::int64_t SqliteDriver::changes_since(std::int64_t total_before) const {
+  // sqlite3_changes() keeps an old number when a statement changes no row at all, such as DDL.
+  return sqlite3_total_changes64(db_) != total_before ? sqlite3_changes64(db_) : 0;
+}
+
+Result<std::vector<std::unique_ptr<Cursor>>> SqliteDriver::run_all(
+    std::span<const Statement> statements, Ending ending) {
+  std::vector<std::unique_ptr<Cursor>> rows;
+  for (const Statement& statement : statements) {
+    auto cursor = TRY(query(statement.sql, statement.params));
+    rows.push_back(TRY(CopiedRows::of(*cursor)));
+  }
+  if (ending == Ending::kCommit) TRY(commit());
+  return rows;
 }
 
 Result<std::int64_t> SqliteDriver::execute(std::string_view sql, const Params& params) {

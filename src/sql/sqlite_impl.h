@@ -49,6 +49,8 @@ class SqliteDriver final : public Driver {
   Result<std::unique_ptr<BatchSink>> batch(std::string_view sql) override;
   Result<std::unique_ptr<BatchSink>> insert_into(
       std::string_view table, std::span<const std::string_view> columns) override;
+  Result<std::vector<std::unique_ptr<Cursor>>> run_all(std::span<const Statement> statements,
+                                                       Ending ending) override;
   Result<> begin(const TransactionOptions& options) override;
   Result<> commit() override;
   void rollback() override;
@@ -65,6 +67,8 @@ class SqliteDriver final : public Driver {
   void finish(SqliteStatement& statement);
   // Runs a statement without rows to its end.
   Result<std::int64_t> run(SqliteStatement& statement, const Params& params);
+  // How many rows the statement that has ended changed.
+  std::int64_t changes_since(std::int64_t total_before) const;
   std::unexpected<Error> fail_with(int code, std::string_view sql);
 
  private:
