@@ -1253,6 +1253,7 @@ BEGIN
       'UPDATE (revoked_at, last_used_at) ON api_keys',
       'UPDATE (value), DELETE ON settings',
       'DELETE ON external_identities, role_grants, log_outbox',
+      'UPDATE (place) ON log_outbox',  -- the right to lock its rows; a trigger refuses every UPDATE
       'INSERT ON log_leaves, log_nodes, checkpoints',
       'UPDATE (size, root, updated_at) ON log_head',
       'EXECUTE ON FUNCTION lock_wallets(UUID[], BOOLEAN), set_wallet_frozen(UUID, BOOLEAN), refresh_token_statistics()'] LOOP
