@@ -33,7 +33,7 @@ struct HttpConfig {
   TlsConfig tls;
   bool behind_proxy = false;
   std::uint64_t workers = 4;
-  std::uint64_t max_connections = 1024;
+  std::uint64_t max_connections = 5120;
   std::uint64_t max_header_bytes = 16u << 10;
   std::uint64_t max_body_bytes = 1u << 20;
   std::uint64_t request_timeout_ms = 10'000;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <exception>
+#include <utility>
 
 #include <boost/asio/post.hpp>
 
@@ -13,23 +14,11 @@
 namespace coffer::http {
 namespace {
 
-namespace beast_http = boost::beast::http;
 using std::chrono::milliseconds;
 
-constexpr std::size_t kReadBytes = 16u << 10;
-constexpr std::size_t kLingerBytes = 1u << 20;
 constexpr milliseconds kLingerTime{1000};
 constexpr milliseconds kLingerTimeWhenStopping{200};
-constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 constexpr std::string_view kKeepAlive = ": keep-alive\n\n";
-
-SteadyTime now() {
-  return std::chrono::steady_clock::now();
-}
-
-std::string_view to_view(boost::beast::string_view text) {
-  return {text.data(), text.size()};
-}
 
 }  // namespace
 
@@ -78,6 +67,7 @@ void Connection::close() {
   auto self = shared_from_this();
   transport_.close();
   if (stream_is_open_) --context_.streams;
+  release_large();
   if (stream_) stream_->end();
   context_.connections.erase(self);
   context_.on_closed();
@@ -88,7 +78,9 @@ void Connection::tick(SteadyTime time) {
     if (time - stream_last_write_ >= limits_.stream_keep_alive) stream_->send(kKeepAlive);
     return;
   }
-  if (state_ == State::kHandling || time < deadline_) return;
+  if (time < deadline_ || (state_ == State::kHandling && !is_async_)) return;
+  if (state_ == State::kHandling)
+    return answer_now(problem(504, "timeout", "there was no answer in time"));
   if (state_ != State::kReading) return close();
   error_code ignored;
   transport_.socket().cancel(ignored);
@@ -98,85 +90,6 @@ void Connection::tick(SteadyTime time) {
 void Connection::begin_stop() {
   if (state_ == State::kIdle || state_ == State::kHandshake) return close();
   if (state_ == State::kStreaming) stream_->close();
-}
-
-// ---- reading
-
-void Connection::next_request() {
-  if (context_.stopping) return close();
-  parser_.emplace();
-  parser_->eager(true);
-  parser_->header_limit(static_cast<std::uint32_t>(limits_.header_bytes));
-  parser_->body_limit(limits_.body_bytes);
-  continued_ = false;
-  if (buffer_.size() == 0) {
-    set_state(State::kIdle, limits_.idle_time);
-    return read_some();
-  }
-  set_state(State::kReading, limits_.request_time);  // the client sent ahead
-  parse();
-}
-
-void Connection::read_some() {
-  std::size_t room = buffer_.max_size() - buffer_.size();
-  if (room == 0) return refuse_malformed(beast_http::error::header_limit);
-  auto space = buffer_.prepare(std::min(room, kReadBytes));
-  transport_.read_some(space, [self = shared_from_this()](error_code error, std::size_t bytes) {
-    self->on_read(error, bytes);
-  });
-}
-
-void Connection::on_read(error_code error, std::size_t bytes) {
-  switch (state_) {
-    case State::kIdle: set_state(State::kReading, limits_.request_time); [[fallthrough]];
-    case State::kReading:
-      if (error) return close();
-      buffer_.commit(bytes);
-      return parse();
-    case State::kStreaming:  // nothing is expected from the client but that it goes away
-      return error ? close() : read_some();
-    case State::kLingering:
-      lingered_bytes_ += bytes;
-      return error || lingered_bytes_ > kLingerBytes ? close() : read_some();
-    default: return;  // cancelled
-  }
-}
-
-void Connection::parse() {
-  error_code error;
-  std::size_t used = parser_->put(buffer_.data(), error);
-  buffer_.consume(used);
-  if (error == beast_http::error::need_more) error = {};
-  if (error) return refuse_malformed(error);
-  if (parser_->is_done()) return dispatch();
-  continue_or_read();
-}
-
-void Connection::continue_or_read() {
-  if (continued_ || !parser_->is_header_done()) return read_some();
-  continued_ = true;
-  auto expect = parser_->get()[beast_http::field::expect];
-  if (!equal_ignoring_case(to_view(expect), "100-continue")) return read_some();
-  transport_.write(asio::buffer(kContinue),
-                   [self = shared_from_this()](error_code error, std::size_t) {
-                     if (self->state_ != State::kReading) return;
-                     if (error) return self->close();
-                     self->read_some();
-                   });
-}
-
-void Connection::refuse_malformed(error_code error) {
-  if (error == beast_http::error::header_limit)
-    return answer_now(problem(431, "header_too_large",
-                              fmt::format("the headers have more than {} "
-                                          "bytes",
-                                          limits_.header_bytes)));
-  if (error == beast_http::error::body_limit)
-    return answer_now(problem(413, "too_large",
-                              fmt::format("the body has more than {} bytes", limits_.body_bytes)));
-  if (error == beast_http::error::bad_version)
-    return answer_now(problem(505, "http_version", "only HTTP/1.0 and HTTP/1.1 are spoken here"));
-  answer_now(problem(400, "invalid_input", "malformed request: " + error.message()));
 }
 
 // ---- handling
@@ -195,7 +108,12 @@ std::optional<Response> Connection::take_request() {
   RequestLine line{to_view(message.method_string()), to_view(message.target()), message.version()};
   Admission admission = admit(line, context_.hosts, context_.router, request_);
   route_ = admission.route;
-  return std::move(admission.refused);
+  if (admission.refused) return std::move(admission.refused);
+  const std::size_t allowed = route_->limits.body_bytes;
+  if (allowed != 0 && request_.body.size() > allowed)
+    return problem(413, "too_large", fmt::format("the body has more than {} bytes", allowed),
+                   request_.path);
+  return std::nullopt;
 }
 
 void Connection::dispatch() {
@@ -207,7 +125,9 @@ void Connection::dispatch() {
     return write_response();
   }
   state_ = State::kHandling;
+  is_async_ = false;
   opens_stream_ = false;
+  if (route_->async) return dispatch_async();
   if (route_->stream && request_.method == Method::kGet) {
     stream_ = std::make_shared<StreamBuffer>(limits_.stream_buffer_bytes,
                                              [weak = weak_from_this(), &io = context_.io] {
@@ -219,6 +139,65 @@ void Connection::dispatch() {
   if (context_.pool.try_submit([self = shared_from_this()] { self->handle(); })) return;
   response_ = problem(503, "unavailable", "too many requests are waiting; try again soon");
   report(nullptr, response_);  // on this thread nothing may be written to a file
+  write_response();
+}
+
+namespace {
+
+void run_async(const Context& context, const Router::Route& route,
+               const std::shared_ptr<PendingRequest>& pending) {
+  try {
+    const Request& request = pending->request();
+    if (context.options.before)
+      if (auto refused = context.options.before(request, route.info))
+        return pending->answer(std::move(*refused));
+    route.async(request, [pending](Response response) { pending->answer(std::move(response)); });
+  } catch (const std::exception& error) {
+    log::error("handler failed", {{"route", route.info.pattern}, {"problem", error.what()}});
+    pending->answer(
+        problem(500, "internal", "an unexpected error; the log has more", pending->request().path));
+  }
+}
+
+void report_to(const Options& options, const Request& request, const RouteInfo* route,
+               const Response& response, SteadyTime received) {
+  if (!options.after) return;
+  Finished finished;
+  finished.status = response.status;
+  finished.bytes = response.content().size();
+  finished.duration = std::chrono::duration_cast<std::chrono::microseconds>(now() - received);
+  options.after(request, route, finished);
+}
+
+}  // namespace
+
+void Connection::dispatch_async() {
+  const auto deliver = [weak = weak_from_this(), &context = context_, route = route_,
+                        received = received_](const Request& request, Response response) {
+    report_to(context.options, request, &route->info, response, received);
+    asio::post(context.io, [weak, response = std::move(response)]() mutable {
+      if (auto self = weak.lock()) self->on_answer(std::move(response));
+    });
+  };
+  Request request = std::exchange(request_, {});
+  request_.method = request.method;  // decides whether the answer has a body
+  if (auto pending = context_.pending->add(std::move(request), deliver)) {
+    is_async_ = true;
+    deadline_ = now() + limits_.answer_time;
+    // The bound on pending requests is the bound on these jobs.
+    context_.pool.submit([&context = context_, route = route_, pending = std::move(pending)] {
+      run_async(context, *route, pending);
+    });
+    return;
+  }
+  response_ = problem(503, "unavailable", "too many requests are waiting; try again soon");
+  report(nullptr, response_);
+  write_response();
+}
+
+void Connection::on_answer(Response response) {
+  if (state_ != State::kHandling) return;  // cut, or answered with 504
+  response_ = std::move(response);
   write_response();
 }
 
@@ -257,12 +236,7 @@ Response Connection::run_handler() {
 }
 
 void Connection::report(const RouteInfo* route, const Response& response) {
-  if (!context_.options.after) return;
-  Finished finished;
-  finished.status = response.status;
-  finished.bytes = response.content().size();
-  finished.duration = std::chrono::duration_cast<std::chrono::microseconds>(now() - received_);
-  context_.options.after(request_, route, finished);
+  report_to(context_.options, request_, route, response, received_);
 }
 
 // ---- answering

@@ -1,6 +1,7 @@
 // One connection, from accept to close. Internal to http.
 // Invariant: everything here runs on the I/O thread, except handle(), which a worker runs while the
-// connection is in kHandling; then the I/O thread leaves request_, route_ and response_ alone.
+// connection is in kHandling; then the I/O thread leaves request_, route_ and response_ alone. An
+// asynchronous handler gets a request of its own (pending.h) and never touches the connection.
 #pragma once
 
 #include <chrono>
@@ -12,6 +13,7 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
+#include "http/pending.h"
 #include "http/server.h"
 #include "http/stream_buffer.h"
 #include "http/transport.h"
@@ -21,6 +23,15 @@
 namespace coffer::http {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
+inline SteadyTime now() {
+  return std::chrono::steady_clock::now();
+}
+
+inline std::string_view to_view(boost::beast::string_view text) {
+  return {text.data(), text.size()};
+}
+
+inline constexpr std::size_t kReadBytes = 16u << 10;  // at a time
 
 class Connection;
 
@@ -35,9 +46,12 @@ struct Context {
   asio::io_context io{1};
   std::unordered_set<std::shared_ptr<Connection>> connections;
   std::size_t streams = 0;
+  std::size_t large_requests = 0;  // with a body above the common limit
   bool stopping = false;
   std::string date;                 // of now, to the second
   std::function<void()> on_closed;  // after each connection that has gone
+  const std::shared_ptr<PendingRequests> pending =
+      std::make_shared<PendingRequests>(options.limits.pending_requests);
   // Last, so that its threads end before what they use.
   WorkerPool pool{options.limits.workers, options.limits.queued_requests};
 };
@@ -73,13 +87,18 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void read_some();
   void on_read(error_code error, std::size_t bytes);
   void parse();
+  std::size_t allowed_body() const;
+  bool begin_body();
+  void release_large();
   void continue_or_read();
   void refuse_malformed(error_code error);
 
   std::optional<Response> take_request();
   void dispatch();
+  void dispatch_async();
   void handle();
   Response run_handler();
+  void on_answer(Response response);
   void answer_now(Response response);
   void report(const RouteInfo* route, const Response& response);
 
@@ -102,6 +121,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::size_t lingered_bytes_ = 0;
   bool keep_alive_ = false;
   bool continued_ = false;  // 100 Continue was sent
+  bool is_large_ = false;   // counts in Context::large_requests
+  bool is_async_ = false;   // an AsyncHandler has the request, not request_
 
   std::string remote_;
   bool is_loopback_ = false;

@@ -82,6 +82,7 @@ std::size_t Router::insert(Method method, std::string_view pattern, Route route)
   }
   auto& slot = node->routes[static_cast<std::size_t>(method)];
   CHECK(slot == nullptr);
+  largest_body_bytes_ = std::max(largest_body_bytes_, route.limits.body_bytes);
   route.info = {routes_.size(), method, std::string(pattern)};
   routes_.push_back(std::move(route));
   slot = &routes_.back();

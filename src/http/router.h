@@ -68,6 +68,9 @@ class Router {
                         RouteLimits limits = {});
   std::size_t add_stream(std::string_view pattern, StreamHandler handler);
 
+  // The largest RouteLimits::body_bytes of all routes.
+  std::size_t largest_body_bytes() const { return largest_body_bytes_; }
+
   struct Match {
     const Route* route = nullptr;
     Fields params;           // decoded
@@ -84,6 +87,7 @@ class Router {
 
   std::unique_ptr<Node> root_;
   std::deque<Route> routes_;
+  std::size_t largest_body_bytes_ = 0;
 };
 
 }  // namespace coffer::http

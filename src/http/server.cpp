@@ -1,5 +1,7 @@
 #include "http/server.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <ctime>
@@ -22,6 +24,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t kTurnAwayAtOnce = 64;  // connections above the limit that still get their 503
+constexpr std::size_t kOtherFiles = 1024;    // of databases and clients, beside the connections
 constexpr std::uint64_t kMaxPemBytes = 1u << 20;
 
 Result<tcp::endpoint> parse_listen(const std::string& listen) {
@@ -65,6 +68,14 @@ std::string to_text(const tcp::endpoint& endpoint) {
   std::string host = endpoint.address().to_string();
   return endpoint.address().is_v6() ? fmt::format("[{}]:{}", host, endpoint.port())
                                     : fmt::format("{}:{}", host, endpoint.port());
+}
+
+// Every connection is an open file, and many systems allow a process 1,024 unless it asks for more.
+void allow_open_files(std::size_t wanted) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
+  limit.rlim_cur = std::min<rlim_t>(wanted, limit.rlim_max);
+  ::setrlimit(RLIMIT_NOFILE, &limit);  // without it accept() says so
 }
 
 }  // namespace
@@ -120,8 +131,9 @@ Result<> Server::Impl::open() {
   address = to_text(local);
 
   const Limits& limits = context.options.limits;
-  auto shortest = std::min(
-      {limits.request_time, limits.idle_time, limits.write_time, limits.stream_keep_alive});
+  allow_open_files(limits.connections + kOtherFiles);
+  auto shortest = std::min({limits.request_time, limits.idle_time, limits.write_time,
+                            limits.answer_time, limits.stream_keep_alive});
   tick_every = std::clamp(shortest / 4, milliseconds(5), milliseconds(250));
   context.on_closed = [this] { update_counts(); };
   accept();
@@ -180,7 +192,7 @@ void Server::Impl::tick() {
 
 void Server::Impl::update_counts() {
   std::lock_guard lock(mutex);
-  counts = {context.connections.size(), context.streams};
+  counts = {context.connections.size(), context.streams, 0};
   changed.notify_all();
 }
 
@@ -201,13 +213,14 @@ void Server::Impl::stop(milliseconds timeout) {
     for_all([](Connection& connection) { connection.begin_stop(); });
     std::lock_guard lock(mutex);
     *begun = true;
-    counts = {context.connections.size(), context.streams};
+    counts = {context.connections.size(), context.streams, 0};
     changed.notify_all();
   });
   {
     std::unique_lock lock(mutex);
     changed.wait_for(lock, timeout, [&] { return *begun && counts.connections == 0; });
   }
+  context.pending->close();
   asio::post(context.io, [this, for_all] {
     for_all([](Connection& connection) { connection.close(); });
     work.reset();
@@ -252,7 +265,9 @@ void Server::stop(milliseconds timeout) {
 
 Server::Counts Server::counts() const {
   std::lock_guard lock(impl_->mutex);
-  return impl_->counts;
+  Counts counts = impl_->counts;
+  counts.pending = impl_->context.pending->count();
+  return counts;
 }
 
 }  // namespace coffer::http

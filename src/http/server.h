@@ -26,7 +26,7 @@ struct Limits {
   std::size_t header_bytes = 16u << 10;  // → 431
   std::size_t body_bytes = 1u << 20;     // → 413; RouteLimits can say otherwise
   std::size_t large_requests = 32;       // at a time with a body above body_bytes; → 503
-  std::size_t connections = 1024;        // → 503, then closed
+  std::size_t connections = 5120;        // → 503, then closed
   std::size_t requests_per_connection = 10'000;
   std::size_t workers = 4;
   std::size_t queued_requests = 256;               // waiting for a worker; → 503
@@ -65,8 +65,9 @@ Result<bool> is_loopback_address(const std::string& listen);
 
 class Server {
  public:
-  // Serves as soon as this returns. Errors: kUsage (address), kUnavailable (port in use,
-  // permission), kNotFound and kInvalidInput (TLS files).
+  // Serves as soon as this returns. Raises the process's limit of open files, as far as the system
+  // lets it, to what Limits::connections needs. Errors: kUsage (address), kUnavailable (port in
+  // use, permission), kNotFound and kInvalidInput (TLS files).
   static Result<std::unique_ptr<Server>> start(Options options, Router router);
 
   // Stops within 5 seconds if nobody did.

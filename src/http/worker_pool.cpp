@@ -10,9 +10,18 @@ WorkerPool::WorkerPool(std::size_t threads, std::size_t queue_bound) : queue_bou
 }
 
 bool WorkerPool::try_submit(std::function<void()> job) {
+  return add({std::move(job), true});
+}
+
+bool WorkerPool::submit(std::function<void()> job) {
+  return add({std::move(job), false});
+}
+
+bool WorkerPool::add(Job job) {
   {
     std::lock_guard lock(mutex_);
-    if (stopped_ || jobs_.size() >= queue_bound_) return false;
+    if (stopped_ || (job.counts && counted_ >= queue_bound_)) return false;
+    if (job.counts) ++counted_;
     jobs_.push_back(std::move(job));
   }
   wake_.notify_one();
@@ -21,20 +30,21 @@ bool WorkerPool::try_submit(std::function<void()> job) {
 
 void WorkerPool::run() {
   for (;;) {
-    std::function<void()> job;
+    Job job;
     {
       std::unique_lock lock(mutex_);
       wake_.wait(lock, [&] { return stopped_ || !jobs_.empty(); });
       if (stopped_) return;
       job = std::move(jobs_.front());
       jobs_.pop_front();
+      if (job.counts) --counted_;
     }
-    job();
+    job.run();
   }
 }
 
 void WorkerPool::stop() {
-  std::deque<std::function<void()>> dropped;  // destroyed outside the lock: jobs own connections
+  std::deque<Job> dropped;  // destroyed outside the lock: jobs own connections
   {
     std::lock_guard lock(mutex_);
     stopped_ = true;
