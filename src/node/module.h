@@ -54,6 +54,9 @@ class OpenModule {
   virtual std::optional<bus::Position> stored_position() const { return std::nullopt; }
   // A JSON object by Module::status_schema; nothing when it is off. Thread-safe, quick.
   virtual std::optional<std::string> status() const { return std::nullopt; }
+  // Why the process is not ready as far as this module goes; its consumer is judged by the node.
+  // Thread-safe, quick.
+  virtual std::vector<std::string> not_ready() const { return {}; }
   virtual void add_routes(api::RouteTable& table) { (void)table; }
   // Serving begins: metrics, and threads for what is to be done now and then.
   virtual void start(api::Metrics& metrics) { (void)metrics; }

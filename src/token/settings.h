@@ -27,6 +27,7 @@ struct RateLimit {
 
 struct Settings {
   bool enabled = false;
+  bool demo = false;  // of `coffer demo`, not a setting: the community lives by itself
   std::string database;  // of PostgreSQL; empty: a file for each community in DATA/token
   std::string community = std::string(kDefaultCommunity);
   std::vector<std::string> communities;  // that are served; empty: all there are

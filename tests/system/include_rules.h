@@ -35,7 +35,7 @@ inline const std::map<std::string, Names> kKernels = {
     {"chainstate", {"chain", "kv", "bus"}},
     {"feed", {"chain", "bus", "json", "http"}},
     {"follow", {"feed", "chainstate", "bus"}},
-    {"api", {"http", "json", "config", "chainstate"}},
+    {"api", {"http", "json", "config", "chainstate", "oidc"}},
     {"cli", {"json", "config"}},
     {"node", {"follow", "api", "cli", "sql"}},
 };

@@ -64,10 +64,8 @@ Result<OpenLedger> OpenLedger::open(const config::Config& config) {
 Result<OpenLedger> OpenLedger::make(const config::Config& config) {
   const std::string& name = config.of<Settings>().community;
   sql::DatabaseOptions options = TRY(database_options(config, name));
-  if (has_files(config)) {
-    TRY(make_directory(config.data_dir, 0700));
-    TRY(make_directory(community_directory(config), 0700));
-  }
+  TRY(make_directory(config.data_dir, 0700));  // also for the key of the log
+  if (has_files(config)) TRY(make_directory(community_directory(config), 0700));
   OpenLedger ledger{TRY(sql::Database::open(std::move(options))), nullptr};
   ledger.store = TRY(open_store(*ledger.database, name, sql::Schema::kMigrate));
   return ledger;

@@ -48,10 +48,8 @@ std::string import_json(const ImportReport& report, bool dry_run);
 std::string identity_json(const ExternalIdentity& identity, const std::optional<Uuid>& user);
 std::string erased_json(const Uuid& transaction);
 
-// As a spreadsheet reads it: a line of names, then a line for each. Texts that a spreadsheet would
-// take for a formula begin with an apostrophe.
+// As a spreadsheet reads it: a line of names, then a line for each.
 std::string statement_csv(const Store::Statement& statement, bool with_header);
-std::string csv_field(std::string_view text);
 
 // The JSON Schemas of these and of the bodies of requests, for /openapi.json.
 void add_token_schemas(api::RouteTable& table);

@@ -163,6 +163,25 @@ void add_reports(api::RouteTable& table) {
                                          {"orphans", list_of(kId)}}));
 }
 
+void add_log(api::RouteTable& table) {
+  table.add_schema(
+      "TokenCheckpoint",
+      answer({{"at", kWhole}, {"root", kHash}, {"signature", kHex}, {"size", kWhole}}));
+  table.add_schema("TokenCheckpointPage", page_of("checkpoints", "TokenCheckpoint"));
+  const std::string checkpoint_or_null =
+      fmt::format(R"({{"oneOf":[{},{{"type":"null"}}]}})", refer("TokenCheckpoint"));
+  table.add_schema("TokenLog", answer({{"size", kWhole},
+                                       {"root", kHash},
+                                       {"unlogged", kWhole},
+                                       {"delay_ms", kWhole},
+                                       {"public_key", kHashOrNull},
+                                       {"checkpoint", checkpoint_or_null}}));
+  // docs/formats/token_log.md has the fields of both forms.
+  table.add_schema("TokenProof",
+                   object_of({{"format", kText}, {"community", kText}, {"public_key", kHash}},
+                             {"format", "community", "public_key"}, false));
+}
+
 void add_access(api::RouteTable& table) {
   Properties key = {{"id", kId},
                     {"name", kText},
@@ -201,6 +220,7 @@ void add_token_schemas(api::RouteTable& table) {
   add_accounts(table);
   add_transfers(table);
   add_reports(table);
+  add_log(table);
   add_access(table);
   std::set<std::string> added;  // verbs may share one
   for_each_verb([&](const auto& verb) {

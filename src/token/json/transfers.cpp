@@ -1,5 +1,6 @@
 // What moved, or is about to: transfers, history, statements, holds.
 #include "json/writer.h"
+#include "token/json/csv.h"
 #include "token/json/fields.h"
 #include "token/json/output.h"
 
@@ -136,16 +137,6 @@ std::string erased_json(const Uuid& transaction) {
   write_id(out, "transaction", transaction);
   out.field("erased", true).end_object();
   return out.take();
-}
-
-std::string csv_field(std::string_view text) {
-  std::string out;
-  if (!text.empty() && std::string_view("=+-@\t\r").contains(text.front())) out += '\'';
-  out += text;
-  if (out.find_first_of(",\"\r\n") == std::string::npos) return out;
-  std::string quoted = "\"";
-  for (const char c : out) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
 }
 
 std::string statement_csv(const Store::Statement& statement, bool with_header) {

@@ -63,10 +63,10 @@ struct Facts {
 struct Principal {
   enum class Kind : std::uint8_t { kHost, kPerson, kService };
   Kind kind = Kind::kPerson;
-  std::string name;                  // of the actor: "host", "user:ID", "key:ID"
-  std::set<Role> roles;              // of a person in this community
-  std::set<std::string> scopes;      // of a service
-  std::optional<Uuid> user, wallet;  // a person's own, if the identity is linked to one
+  std::string name = {};                       // of the actor: "host", "user:ID", "key:ID"
+  std::set<Role> roles = {};                   // of a person in this community
+  std::set<std::string> scopes = {};           // of a service
+  std::optional<Uuid> user = {}, wallet = {};  // a person's own, if the identity is linked to one
 };
 
 // A row of the table.
