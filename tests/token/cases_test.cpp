@@ -49,9 +49,9 @@ std::vector<CaseRun> all_runs() {
 }
 
 // A community of its own, and the sessions that a case opens.
-class Community {
+class CaseCommunity {
  public:
-  Community(Engine engine, const fs::path& dir, std::string location)
+  CaseCommunity(Engine engine, const fs::path& dir, std::string location)
       : engine_(engine), location_(std::move(location)) {
     static int number = 0;
     name_ = "case_" + std::to_string(++number);
@@ -117,7 +117,7 @@ class Community {
 
 class CaseRunner {
  public:
-  CaseRunner(Engine engine, Community& community, std::map<std::string, std::string> names)
+  CaseRunner(Engine engine, CaseCommunity& community, std::map<std::string, std::string> names)
       : engine_(engine), community_(community), names_(std::move(names)) {}
 
   void run(const std::vector<CaseStep>& steps, const std::string& file) {
@@ -253,7 +253,7 @@ class CaseRunner {
   }
 
   const Engine engine_;
-  Community& community_;
+  CaseCommunity& community_;
   const std::map<std::string, std::string> names_;
   std::string session_ = "a";
   bool as_application_ = false, is_on_ = true;
@@ -291,7 +291,7 @@ TEST_P(TokenCases, RawSql) {
   ASSERT_FALSE(own.cases.empty());
   for (const Case& each : own.cases) {
     SCOPED_TRACE("case " + each.name);
-    Community community(engine, dir.path(), location);
+    CaseCommunity community(engine, dir.path(), location);
     CaseRunner runner(engine, community, own.names);
     runner.run(base.setup, "format.txt");
     runner.run(own.setup, file + ".txt");
