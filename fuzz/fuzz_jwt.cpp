@@ -1,5 +1,6 @@
 // Any bytes as a bearer token, as its claims and as a provider's key set. The first byte says as
 // which. Only the samples are accepted: nobody has the private keys.
+#include <coffer/base/bytes.h>
 #include "base/check.h"
 #include "jwt_samples.h"
 #include "oidc/claims.h"

@@ -37,14 +37,20 @@ Result<KeyCache::Keys> KeyCache::current() {
   const std::int64_t now_ms = clock_.steady_ms();
   const bool is_due = !keys_ || now_ms - keys_read_ms_ >= policy_.refresh_ms;
   const bool began = is_due && begin_read_if_due(now_ms);
-  // Who finds another's read under way takes the keys there are, rather than wait.
-  if (began || !is_usable(now_ms)) wait_for_read(lock, began);
+  // Who has keys to go on with waits only for a read of their own, and not long.
+  if (!is_usable(now_ms))
+    wait_for_read(lock, began ? deadline_ : join_deadline_);
+  else if (began)
+    wait_for_read(lock, join_deadline_);
   return usable_keys();
 }
 
 Result<KeyCache::Keys> KeyCache::newer_than(const Keys& seen) {
   std::unique_lock lock(mutex_);
-  if (keys_ == seen) wait_for_read(lock, begin_read_if_due(clock_.steady_ms()));
+  if (keys_ == seen) {
+    const bool began = begin_read_if_due(clock_.steady_ms());
+    wait_for_read(lock, began ? deadline_ : join_deadline_);
+  }
   return usable_keys();
 }
 
@@ -73,13 +79,13 @@ bool KeyCache::begin_read_if_due(std::int64_t now_ms) {
   }
   ++reads_;
   is_reading_ = true;
-  deadline_ = steady_clock::now() + milliseconds(policy_.wait_ms);
+  const auto now = steady_clock::now();
+  deadline_ = now + milliseconds(policy_.wait_ms);
+  join_deadline_ = now + milliseconds(std::min(policy_.wait_ms, policy_.join_ms));
   return true;
 }
 
-void KeyCache::wait_for_read(std::unique_lock<std::mutex>& lock, bool began) {
-  const auto until =
-      began ? deadline_ : std::min(deadline_, steady_clock::now() + milliseconds(policy_.join_ms));
+void KeyCache::wait_for_read(std::unique_lock<std::mutex>& lock, steady_clock::time_point until) {
   const std::uint64_t read = reads_;
   read_ended_.wait_until(lock, until,
                          [&] { return !is_reading_ || is_stopped_ || reads_ != read; });

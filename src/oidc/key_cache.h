@@ -23,8 +23,10 @@ struct RefreshPolicy {
   std::int64_t min_interval_ms = 10'000;  // from the begin of one read to that of the next
   std::int64_t max_interval_ms = 60'000;  // the interval doubles with every failure up to this
   std::int64_t max_age_ms = 86'400'000;   // keys are used so long while reading fails
-  std::int64_t wait_ms = 5'000;           // for a read, by the caller who began it
-  std::int64_t join_ms = 1'000;           // for a read that another caller began
+  // From the begin of a read, for the caller who began it because there is no key to go on with;
+  // and for all others.
+  std::int64_t wait_ms = 5'000;
+  std::int64_t join_ms = 1'000;
 };
 
 struct KeyStatus {
@@ -65,7 +67,8 @@ class KeyCache {
   bool is_usable(std::int64_t now_ms) const;
   bool begin_read_if_due(std::int64_t now_ms);
   std::int64_t interval_ms() const;
-  void wait_for_read(std::unique_lock<std::mutex>& lock, bool began);
+  void wait_for_read(std::unique_lock<std::mutex>& lock,
+                     std::chrono::steady_clock::time_point until);
   Result<Keys> usable_keys() const;
 
   void read();  // in the thread reader_
@@ -79,10 +82,11 @@ class KeyCache {
 
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable read_ended_;
-  Keys keys_;                                       // null before the first success
-  std::int64_t keys_read_ms_ = 0;                   // on the steady clock
-  std::optional<std::int64_t> began_ms_;            // the last read, on the steady clock
-  std::chrono::steady_clock::time_point deadline_;  // of waiting for it
+  Keys keys_;                             // null before the first success
+  std::int64_t keys_read_ms_ = 0;         // on the steady clock
+  std::optional<std::int64_t> began_ms_;  // the last read, on the steady clock
+  // Of waiting for it: for who began it, and for all others.
+  std::chrono::steady_clock::time_point deadline_, join_deadline_;
   bool is_reading_ = false;
   bool is_stopped_ = false;
   std::thread reader_;

@@ -91,6 +91,8 @@ TEST_F(VerifierOptions, WrongOnesAreRefused) {
   };
   discovery("http://login.example", "https://");
   discovery("http://127.0.0.1.example", "https://");
+  discovery("http://128.0.0.1", "https://");
+  discovery("http://[::2]", "https://");
   discovery("http://user@127.0.0.1", "issuer");
   discovery("login.example", "https://");
   discovery("https://login.example/?x=1", "query");

@@ -1,7 +1,9 @@
 #include "oidc/key_set.h"
 
 #include <gtest/gtest.h>
+#include <openssl/err.h>
 
+#include "oidc/base64url.h"
 #include "oidc/test_keys.h"
 
 namespace coffer::oidc {
@@ -23,6 +25,8 @@ const SigningKey& ec_key() {
 TEST(KeySet, KeysOfOtherUseAreIgnored) {
   const std::string x = ec_key().number(OSSL_PKEY_PARAM_EC_PUB_X);
   const std::string y = ec_key().number(OSSL_PKEY_PARAM_EC_PUB_Y);
+  Bytes even_modulus = decode_base64url(rsa_key().number(OSSL_PKEY_PARAM_RSA_N)).value();
+  even_modulus.back() &= 0xfe;
   const struct {
     const char* what;
     std::string key;
@@ -50,6 +54,13 @@ TEST(KeySet, KeysOfOtherUseAreIgnored) {
       {"RSA of 1024 bits", SigningKey::rsa("short", 1024).jwk(), false},
       {"RSA with exponent 1",
        fmt::format(R"({{"kty":"RSA","n":"{}","e":"AQ"}})", rsa_key().number(OSSL_PKEY_PARAM_RSA_N)),
+       false},
+      {"RSA with even exponent",
+       fmt::format(R"({{"kty":"RSA","n":"{}","e":"AQAC"}})",
+                   rsa_key().number(OSSL_PKEY_PARAM_RSA_N)),
+       false},
+      {"RSA with even modulus",
+       fmt::format(R"({{"kty":"RSA","n":"{}","e":"AQAB"}})", encode_base64url(even_modulus)),
        false},
       {"RSA padded",
        fmt::format(R"({{"kty":"RSA","n":"{}=","e":"AQAB"}})",
@@ -171,6 +182,31 @@ TEST(KeySet, AlgorithmOfTheCallerDecides) {
   EXPECT_FALSE(ec.verify(jwt, rs256, 64));
   EXPECT_FALSE(rsa.verify(jwt, es256, 64));
   EXPECT_FALSE(rsa.verify(jwt, rs256, 256));
+  // The provider says that this key signs in another way.
+  const auto both = accepted_algorithms({"RS256", "PS256"});
+  const auto pinned = KeySet::parse(key_set_of({rsa_key().jwk(R"(,"alg":"PS256")")}), both).value();
+  const PublicKey& pss = *pinned.find("rsa", *find_algorithm("PS256", both));
+  EXPECT_TRUE(pss.verify(rsa_key().sign("PS256", "{}"), *find_algorithm("PS256", both), 256));
+  EXPECT_FALSE(pss.verify(rsa_key().sign("RS256", "{}"), *find_algorithm("RS256", both), 256));
+}
+
+// A TLS connection of the same thread would take what is left for an error of its own.
+TEST(KeySet, NothingIsLeftOnTheQueueOfErrors) {
+  const auto algorithms = accepted_algorithms({"RS256", "ES256"});
+  const std::string x = ec_key().number(OSSL_PKEY_PARAM_EC_PUB_X);
+  const auto keys =
+      KeySet::parse(
+          key_set_of({fmt::format(R"({{"kty":"EC","crv":"P-256","x":"{0}","y":"{0}"}})", x),
+                      rsa_key().jwk()}),
+          algorithms)
+          .value();
+  EXPECT_EQ(keys.ignored(), 1u);
+  EXPECT_EQ(ERR_peek_error(), 0u);
+  const Algorithm& rs256 = *find_algorithm("RS256", algorithms);
+  std::string jwt = rsa_key().sign("RS256", "{}");
+  jwt[jwt.rfind('.') + 20] ^= 1;
+  EXPECT_FALSE(keys.find("rsa", rs256)->verify(jwt, rs256, 256));
+  EXPECT_EQ(ERR_peek_error(), 0u);
 }
 
 TEST(Algorithms, OnlyAsymmetricOnesCanBeAccepted) {
