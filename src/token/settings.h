@@ -12,9 +12,10 @@ namespace coffer::token {
 inline constexpr std::string_view kDefaultCommunity = "communitytoken";
 
 struct OidcSettings {
-  std::string issuer;    // empty: bearer tokens of a provider are refused
-  std::string audience;  // that tokens must be for
-  std::string jwks_file;
+  std::string issuer;     // empty: bearer tokens of a provider are refused
+  std::string audience;   // that tokens must be for
+  std::string jwks_file;  // empty: by discovery at the issuer
+  std::string ca_file;    // for discovery; empty takes the system's
   std::vector<std::string> algorithms = {"RS256", "ES256"};
   std::string roles_claim = "coffer_roles";
   std::uint64_t leeway_s = 30;
@@ -27,7 +28,7 @@ struct RateLimit {
 
 struct Settings {
   bool enabled = false;
-  bool demo = false;  // of `coffer demo`, not a setting: the community lives by itself
+  bool demo = false;     // of `coffer demo`, not a setting: the community lives by itself
   std::string database;  // of PostgreSQL; empty: a file for each community in DATA/token
   std::string community = std::string(kDefaultCommunity);
   std::vector<std::string> communities;  // that are served; empty: all there are

@@ -57,6 +57,7 @@ Result<std::unique_ptr<Access>> Access::open(const Settings& settings, const Clo
   options.audience = settings.oidc.audience;
   options.algorithms = settings.oidc.algorithms;
   options.jwks_file = settings.oidc.jwks_file;
+  options.ca_file = settings.oidc.ca_file;
   options.leeway_s = static_cast<std::int64_t>(settings.oidc.leeway_s);
   options.clock = &clock;
   access->verifier_ = TRY_IN("token.oidc", oidc::Verifier::open(options));
