@@ -105,17 +105,24 @@ std::optional<http::Response> Gate::check(const http::Request& request, const Ro
   if (http::changes_state(request.method) && is_foreign_origin(request))
     return http::problem(403, "forbidden", "pages of another origin may not change anything here",
                          request.path);
-  bool is_open =
-      route.scope == Scope::kPublic || (route.scope == Scope::kRead && options_.reads_are_open);
+  bool is_open = route.scope == Scope::kPublic || route.scope == Scope::kOwn ||
+                 (route.scope == Scope::kRead && options_.reads_are_open);
   if (is_open) return std::nullopt;
   auto identity = tokens_.identify(request);
-  if (!identity) return refuse(request, route);
+  if (!identity) return count_failure(request, route, refuse(request));
   if (is_write(route) && !identity->can_write)
     return http::problem(403, "forbidden", "this token may only read", request.path);
   return std::nullopt;
 }
 
-std::optional<http::Response> Gate::refuse(const http::Request& request, const Route& route) {
+http::Response Gate::refuse(const http::Request& request) const {
+  return http::problem(401, "unauthorized",
+                       "send the header 'Authorization: Bearer TOKEN'; " + options_.token_hint,
+                       request.path);
+}
+
+http::Response Gate::count_failure(const http::Request& request, const Route& route,
+                                   http::Response unauthorized) {
   std::string_view peer = std::string_view(request.remote).substr(0, request.remote.rfind(':'));
   int count;
   {
@@ -135,9 +142,7 @@ std::optional<http::Response> Gate::refuse(const http::Request& request, const R
   if (count > kMaxFailures)
     return http::problem(429, "too_many_failures",
                          "too many requests without a valid token; wait a minute", request.path);
-  return http::problem(401, "unauthorized",
-                       "send the header 'Authorization: Bearer TOKEN'; " + options_.token_hint,
-                       request.path);
+  return unauthorized;
 }
 
 }  // namespace coffer::api

@@ -62,12 +62,17 @@ class Gate {
   // Nothing if the request may go on; else 401, 403 or 429.
   std::optional<http::Response> check(const http::Request& request, const Route& route);
 
+  // A handler of Scope::kOwn answers with `unauthorized`: counts a failure of the peer's address,
+  // and gives what goes out, which is 429 after too many.
+  http::Response count_failure(const http::Request& request, const Route& route,
+                               http::Response unauthorized);
+
  private:
   struct Failures {
     std::int64_t since_ms = 0;
     int count = 0;
   };
-  std::optional<http::Response> refuse(const http::Request& request, const Route& route);
+  http::Response refuse(const http::Request& request) const;
 
   const Tokens& tokens_;
   const Clock& clock_;

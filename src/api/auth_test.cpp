@@ -6,6 +6,8 @@
 
 #include <boost/json.hpp>
 
+#include <thread>
+
 #include "api/test_util.h"
 #include "base/test_log.h"
 
@@ -171,6 +173,120 @@ TEST(Auth, RepeatedFailuresAreSlowedDown) {
   f.clock.advance_ms(60'000);
   EXPECT_EQ(f.status(Method::kPost, "/api/v1/write", bearer(wrong)), 401);
   EXPECT_EQ(http::count(f.file("audit.log"), "\n"), 22u);
+}
+
+// A handler that authenticates by itself: the host's token, or the header X-Key.
+http::Response own_answer(const Identify& identify, const http::Request& request) {
+  const auto host = identify(request);
+  if (!host && request.header("X-Key") != "good")
+    return http::problem(401, "unauthorized", "the engine's own words", request.path);
+  return http::text_response(host ? host->name + (host->can_write ? "+w" : "-w") : "member");
+}
+
+struct OwnScope : Fixture {
+  OwnScope() {
+    options.more_routes = [](RouteTable& table) {
+      const auto identify = table.identify();
+      table.add({.method = Method::kPost,
+                 .pattern = "/api/v1/own",
+                 .summary = "for the test",
+                 .scope = Scope::kOwn,
+                 .handler = [identify](const http::Request& request) {
+                   return own_answer(identify, request);
+                 }});
+      table.add({.pattern = "/api/v1/own",
+                 .summary = "for the test",
+                 .scope = Scope::kOwn,
+                 .async = [identify](const http::Request& request, const Respond& respond) {
+                   std::thread([identify, &request, respond] {
+                     respond(own_answer(identify, request));
+                   }).detach();
+                 }});
+      table.add({.pattern = "/api/v1/own/events",
+                 .summary = "for the test",
+                 .scope = Scope::kOwn,
+                 .stream = [](const http::Request& request, const auto&) {
+                   return std::optional(http::problem(401, "unauthorized", "no", request.path));
+                 }});
+    };
+    start();
+  }
+};
+
+TEST(Auth, OwnScopeLeavesItToTheHandler) {
+  OwnScope f;
+  for (const Method method : {Method::kGet, Method::kPost}) {
+    EXPECT_EQ(f.call(method, "/api/v1/own", {{"X-Key", "good"}}).body, "member");
+    EXPECT_EQ(f.call(method, "/api/v1/own", bearer(f.token())).body, "token+w");
+    const auto refused = f.call(method, "/api/v1/own");
+    EXPECT_EQ(refused.status, 401);
+    EXPECT_NE(refused.body.find("the engine's own words"), std::string::npos);
+  }
+  ASSERT_TRUE(ensure_read_token(f.dir.path()));
+  ASSERT_TRUE(f.service->reload());
+  EXPECT_EQ(f.get("/api/v1/own", bearer(f.token("read-token"))).body, "read-token-w");
+  EXPECT_EQ(
+      f.call(Method::kPost, "/api/v1/own", {{"X-Key", "good"}, {"Origin", "http://evil.example"}})
+          .status,
+      403);
+  http::RawClient foreign(f.service->address());
+  foreign.send("GET /api/v1/own HTTP/1.1\r\nHost: evil.example\r\nX-Key: good\r\n\r\n");
+  EXPECT_EQ(http::status_of(foreign.read_until("\r\n\r\n")), 403);
+  EXPECT_EQ(f.file("audit.log"), "");
+  const auto document = boost::json::parse(f.get("/openapi.json").body);
+  const auto& operation = document.at("paths").at("/api/v1/own").at("get");
+  EXPECT_EQ(operation.at("x-coffer-scope").as_string(), "own");
+  EXPECT_EQ(operation.at("security"), boost::json::parse(R"([{"token":[]}])"));
+}
+
+TEST(Auth, FailuresOfAnOwnScopeAreSlowedDown) {
+  OwnScope f;
+  for (int i = 0; i < 18; ++i)
+    EXPECT_EQ(f.call(i % 2 == 0 ? Method::kGet : Method::kPost, "/api/v1/own").status, 401);
+  EXPECT_EQ(f.get("/api/v1/own/events").status, 401);
+  EXPECT_EQ(f.call(Method::kPost, "/api/v1/own").status, 401);
+  EXPECT_EQ(f.get("/api/v1/own").status, 429);
+  EXPECT_EQ(f.get("/api/v1/own/events").status, 429);
+  EXPECT_EQ(f.get("/api/v1/own", {{"X-Key", "good"}}).status, 200);  // who is right gets on
+  f.clock.advance_ms(60'000);
+  EXPECT_EQ(f.get("/api/v1/own").status, 401);
+}
+
+TEST(Audit, AsynchronousWritesAreInIt) {
+  Fixture f;
+  f.options.more_routes = [](RouteTable& table) {
+    table.add({.method = Method::kPost,
+               .pattern = "/api/v1/later",
+               .summary = "for the test",
+               .scope = Scope::kWrite,
+               .async =
+                   [](const http::Request& request, const Respond& respond) {
+                     if (request.query_param("fail"))
+                       return respond(fail(Code::kNotFound, "nothing here"));
+                     respond(http::text_response(std::to_string(request.body.size())));
+                   },
+               .body_bytes = 2u << 20});
+  };
+  f.start();
+  http::ClientOptions large;
+  large.headers = bearer(f.token());
+  large.body = std::string(2u << 20, 'x');
+  const auto answer = http::request(Method::kPost, f.service->url() + "/api/v1/later", large);
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->body, "2097152");
+  EXPECT_EQ(f.call(Method::kPost, "/api/v1/later").status, 401);
+  const auto missing = f.call(Method::kPost, "/api/v1/later?fail=1", bearer(f.token()));
+  EXPECT_EQ(missing.status, 404);
+  EXPECT_NE(missing.body.find(R"("detail":"nothing here")"), std::string::npos);
+  const std::string log = f.file("audit.log");
+  ASSERT_EQ(http::count(log, "\n"), 3u) << log;
+  for (const char* status : {"200", "401", "404"})
+    EXPECT_EQ(http::count(log, std::string("\"status\":") + status), 1u) << log;
+  EXPECT_NE(
+      f.get("/metrics")
+          .body.find(
+              R"(coffer_http_requests_total{method="POST",route="/api/v1/later",status="404"} 1)"),
+      std::string::npos);
 }
 
 TEST(Audit, WritesALineForEachWrite) {

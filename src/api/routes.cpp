@@ -117,20 +117,27 @@ void RouteTable::add_schema(std::string schema_name, std::string json) {
 http::Router RouteTable::router(OnUnauthorized on_unauthorized) const {
   http::Router router;
   for (const Route& route : routes_) {
-    if (route.stream) {
-      router.add_stream(route.pattern, route.stream);
-      continue;
-    }
     const bool watched = route.scope == Scope::kOwn && on_unauthorized != nullptr;
-    const auto to_response = [&route, watched, on_unauthorized](const http::Request& request,
-                                                                Result<http::Response> result) {
-      http::Response response =
-          result ? *std::move(result) : http::problem(result.error(), request.path);
+    const auto watch = [&route, watched, on_unauthorized](const http::Request& request,
+                                                          http::Response response) {
       if (!watched || response.status != 401) return response;
       return on_unauthorized(request, route, std::move(response));
     };
+    const auto to_response = [watch](const http::Request& request, Result<http::Response> result) {
+      return watch(request,
+                   result ? *std::move(result) : http::problem(result.error(), request.path));
+    };
     const http::RouteLimits limits{.body_bytes = route.body_bytes};
-    if (route.async) {
+    if (route.stream) {
+      const auto stream = [handler = route.stream, watch](
+                              const http::Request& request,
+                              const std::shared_ptr<http::EventStream>& to) {
+        auto refused = handler(request, to);
+        if (refused) refused = watch(request, *std::move(refused));
+        return refused;
+      };
+      router.add_stream(route.pattern, stream);
+    } else if (route.async) {
       const auto answer_later = [handler = route.async, to_response](const http::Request& request,
                                                                      http::Respond respond) {
         // The request lives as long as `respond` does.
@@ -140,12 +147,12 @@ http::Router RouteTable::router(OnUnauthorized on_unauthorized) const {
         });
       };
       router.add_async(route.method, route.pattern, answer_later, limits);
-      continue;
+    } else {
+      const auto answer = [handler = route.handler, to_response](const http::Request& request) {
+        return to_response(request, handler(request));
+      };
+      router.add(route.method, route.pattern, answer, limits);
     }
-    const auto answer = [handler = route.handler, to_response](const http::Request& request) {
-      return to_response(request, handler(request));
-    };
-    router.add(route.method, route.pattern, answer, limits);
   }
   return router;
 }

@@ -63,6 +63,7 @@ Result<> Service::Impl::start() {
       Gate::Options{.reads_are_open = on_loopback && !options.behind_proxy,
                     .token_hint = "the token is in the file 'token' of the data directory"});
   request_metrics = std::make_unique<RequestMetrics>(metrics);
+  table.set_identify([this](const http::Request& request) { return tokens->identify(request); });
   add_health(table);
   add_routes(table);
   if (options.events) add_events(table);
@@ -73,7 +74,11 @@ Result<> Service::Impl::start() {
   http.after = [this](const auto& request, const auto* info, const auto& finished) {
     after(request, info, finished);
   };
-  server = TRY(http::Server::start(std::move(http), table.router()));
+  const auto on_unauthorized = [this](const http::Request& request, const Route& route,
+                                      http::Response response) {
+    return gate->count_failure(request, route, std::move(response));
+  };
+  server = TRY(http::Server::start(std::move(http), table.router(on_unauthorized)));
   collect_id = metrics.on_collect([this](Metrics& m) {
     set_status_metrics(m, options.status());
     auto counts = server->counts();
