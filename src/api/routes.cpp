@@ -114,7 +114,7 @@ void RouteTable::add_schema(std::string schema_name, std::string json) {
   schemas_.emplace_back(std::move(schema_name), std::move(json));
 }
 
-http::Router RouteTable::router(OnUnauthorized on_unauthorized) const {
+http::Router RouteTable::router(const OnUnauthorized& on_unauthorized) const {
   http::Router router;
   for (const Route& route : routes_) {
     const bool watched = route.scope == Scope::kOwn && on_unauthorized != nullptr;

@@ -89,7 +89,7 @@ class RouteTable {
   using OnUnauthorized =
       std::function<http::Response(const http::Request&, const Route&, http::Response)>;
   // RouteInfo::id of the result is the index in routes(). The table must outlive it.
-  http::Router router(OnUnauthorized on_unauthorized = nullptr) const;
+  http::Router router(const OnUnauthorized& on_unauthorized = nullptr) const;
   // OpenAPI 3.1. Cost: builds the text each time.
   std::string openapi(std::string_view version) const;
 

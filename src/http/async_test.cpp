@@ -232,6 +232,7 @@ TEST(Async, StopsInTheMiddleOfAnswers) {
     for (int i = 0; i < 200; ++i) clients.push_back(f.post("x"));
     ASSERT_TRUE(f.later.wait_for(200));
     std::vector<std::thread> threads;
+    threads.reserve(4);
     auto waiting = f.later.take();
     std::atomic<std::size_t> next = 0;
     for (int t = 0; t < 4; ++t)
