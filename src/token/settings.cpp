@@ -30,7 +30,7 @@ std::vector<config::Key> ledger_keys() {
       {.name = "token.database",
        .slot = SLOT(database),
        .help = "PostgreSQL database of the communities, a schema each; default: a file each, "
-               "token/NAME.sqlite in the data directory.",
+               "communities/NAME.sqlite in the data directory.",
        .accepts = is_server,
        .expects = "postgres://USER@HOST/NAME or \"host=… dbname=…\"",
        .secret = true},
@@ -125,7 +125,7 @@ bool has_files(const config::Config& config) {
 }
 
 std::string community_directory(const config::Config& config) {
-  return (fs::path(config.data_dir) / "token").string();
+  return (fs::path(config.data_dir) / "communities").string();
 }
 
 Result<sql::DatabaseOptions> database_options(const config::Config& config,
