@@ -219,6 +219,7 @@ TEST_F(Discovery, ConcurrentCallersShareOneFetch) {
   provider_.hold();
   std::atomic<int> good = 0;
   std::vector<std::thread> callers;
+  callers.reserve(8);
   for (int i = 0; i < 8; ++i)
     callers.emplace_back([&] { good += verifier->verify(jwt(second_)).has_value() ? 1 : 0; });
   ASSERT_TRUE(http::eventually([&] { return provider_.key_sets() == 2; }));

@@ -117,7 +117,7 @@ TEST(KeySet, KeyIsFoundByIdAndAlgorithm) {
       KeySet::parse(key_set_of({rsa_key().jwk(R"(,"alg":"PS256")"), ec_key().jwk(), other.jwk()}),
                     algorithms)
           .value();
-  const auto find = [&](std::optional<std::string> id, const char* algorithm) {
+  const auto find = [&](const std::optional<std::string>& id, const char* algorithm) {
     return keys.find(id, *find_algorithm(algorithm, algorithms));
   };
   EXPECT_EQ(find("rsa", "PS256")->id(), "rsa");

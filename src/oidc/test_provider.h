@@ -65,6 +65,7 @@ class TestProvider {
   void set_keys(std::string text) { set(keys_, std::move(text)); }
   void list_keys(const std::vector<const SigningKey*>& keys) {
     std::vector<std::string> texts;
+    texts.reserve(keys.size());
     for (const SigningKey* key : keys) texts.push_back(key->jwk());
     set_keys(key_set_of(texts));
   }

@@ -34,7 +34,7 @@ Result<> check_options(const ProviderOptions& options) {
   TRY(check_range("the shortest time between refreshes in seconds", options.min_refresh_s, 1,
                   options.refresh_s));
   return check_range("the longest age of keys in seconds", options.max_age_s, options.refresh_s,
-                     30 * 86'400);
+                     std::int64_t{30} * 86'400);
 }
 
 RefreshPolicy policy_of(const ProviderOptions& options) {

@@ -30,7 +30,7 @@ Result<> Driver::begin_transaction(const TransactionOptions& options) {
 
 Result<std::vector<std::unique_ptr<Cursor>>> Driver::run_statements(
     std::span<const Statement> statements, Ending ending) {
-  const auto can = [&]() -> Result<> {
+  auto can = [&]() -> Result<> {
     TRY(ready());
     if (statements.size() > kMaxStatements)
       return fail(Code::kInternal, "{} statements at once, more than {}", statements.size(),

@@ -167,6 +167,7 @@ TEST_P(PipelineTest, ManyDifferentStatements) {
   for (int round = 0; round < 4; ++round) {
     const auto done = db().run_transaction([&](Transaction& t) -> Result<> {
       std::vector<std::string> texts;
+      texts.reserve(200);
       for (int i = 0; i < 200; ++i) texts.push_back(fmt::format("SELECT {}", 150 * round + i));
       std::vector<Statement> statements(texts.begin(), texts.end());
       auto rows = TRY(t.run_all(statements));

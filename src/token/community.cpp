@@ -83,7 +83,7 @@ Result<std::optional<Uuid>> Community::read_id_if(const sql::Rows& rows, int col
 
 Result<> begin_acting(sql::Transaction& sql, const Community& community, const Actor& actor) {
   if (community.is_sqlite()) {
-    TRY(sql.execute(
+    (void)TRY(sql.execute(
         "INSERT INTO actor (only_row, actor, reason) VALUES (1, $1, $2)",
         {actor.name, actor.reason.empty() ? sql::Param(nullptr) : sql::Param(actor.reason)}));
     return {};
@@ -95,7 +95,7 @@ Result<> begin_acting(sql::Transaction& sql, const Community& community, const A
 }
 
 Result<> end_acting(sql::Transaction& sql, const Community& community) {
-  if (community.is_sqlite()) TRY(sql.execute("DELETE FROM actor"));
+  if (community.is_sqlite()) (void)TRY(sql.execute("DELETE FROM actor"));
   return {};
 }
 
@@ -111,7 +111,8 @@ Result<> write_audit(sql::Transaction& sql, const Community& community, const Ac
   const auto text_or_null = [](std::string_view text) {
     return text.empty() ? sql::Param(nullptr) : sql::Param(text);
   };
-  TRY(sql.execute(community.sql("INSERT INTO @audit (id, at, actor, action, target, reason, detail)"
+  (void)TRY(
+      sql.execute(community.sql("INSERT INTO @audit (id, at, actor, action, target, reason, detail)"
                                 " VALUES ($1::uuid, $2, $3, $4, $5, $6, $7)"),
                   {community.id(random_uuid()), now_ms, actor.name, action, text_or_null(target),
                    text_or_null(actor.reason), text_or_null(detail)}));

@@ -116,11 +116,11 @@ Result<> insert_key(sql::Transaction& sql, const Community& community, const Act
   key.created_at_ms = TRY(database_now(sql, community));
   key.expires_at_ms = key.created_at_ms + duration_ms;
   const std::string scopes = fmt::format("{}", fmt::join(key.scopes, " "));
-  TRY(sql.execute(community.sql("INSERT INTO @api_keys (id, name, secret_hash, scopes,"
-                                " created_by, created_at, expires_at)"
-                                " VALUES ($1::uuid, $2, $3, $4, $5, $6, $7)"),
-                  {community.id(key.id), key.name, hash, scopes, actor.name, key.created_at_ms,
-                   key.expires_at_ms}));
+  (void)TRY(sql.execute(community.sql("INSERT INTO @api_keys (id, name, secret_hash, scopes,"
+                                      " created_by, created_at, expires_at)"
+                                      " VALUES ($1::uuid, $2, $3, $4, $5, $6, $7)"),
+                        {community.id(key.id), key.name, hash, scopes, actor.name,
+                         key.created_at_ms, key.expires_at_ms}));
   return write_audit(sql, community, actor, "make_api_key", to_string(key.id),
                      audit_detail({{"name", key.name}, {"scopes", scopes}}), key.created_at_ms);
 }

@@ -11,7 +11,7 @@ std::string role_target(const ExternalIdentity& identity) {
 
 Result<> check_role_change(const ExternalIdentity& identity, Role role, const Actor& actor) {
   TRY(check_identity(identity));
-  TRY(parse_role(to_string(role)));
+  (void)TRY(parse_role(to_string(role)));
   return check_actor(actor);
 }
 
@@ -48,7 +48,7 @@ Result<> Store::grant_role(const ExternalIdentity& identity, Role role, const Ac
                                 {identity.issuer, identity.subject, to_string(role)}));
     if (there) return {};
     const std::int64_t now_ms = TRY(database_now(sql, community));
-    TRY(sql.execute(
+    (void)TRY(sql.execute(
         community.sql("INSERT INTO @role_grants (issuer, subject, role, created_at, created_by)"
                       " VALUES ($1, $2, $3, $4, $5)"),
         {identity.issuer, identity.subject, to_string(role), now_ms, actor.name}));

@@ -20,9 +20,9 @@ Result<std::optional<SystemAccount>> first_account(const Community& community, s
 
 Result<> insert_wallet(sql::Transaction& sql, const Community& community, const Uuid& wallet,
                        std::int64_t now_ms) {
-  TRY(sql.execute(community.sql("INSERT INTO @wallets (id, created_at, updated_at)"
-                                " VALUES ($1::uuid, $2, $2)"),
-                  {community.id(wallet), now_ms}));
+  (void)TRY(sql.execute(community.sql("INSERT INTO @wallets (id, created_at, updated_at)"
+                                      " VALUES ($1::uuid, $2, $2)"),
+                        {community.id(wallet), now_ms}));
   return {};
 }
 
@@ -105,7 +105,7 @@ Result<std::optional<SystemAccount>> find_account_by_name(sql::Reader& sql,
 Result<User> insert_user(sql::Transaction& sql, const Community& community, const Uuid& user,
                          const Uuid& wallet, std::string_view name, std::int64_t now_ms) {
   TRY(insert_wallet(sql, community, wallet, now_ms));
-  TRY(sql.execute(
+  (void)TRY(sql.execute(
       community.sql("INSERT INTO @users (id, wallet_id, username, created_at, updated_at)"
                     " VALUES ($1::uuid, $2::uuid, $3, $4, $4)"),
       {community.id(user), community.id(wallet), name, now_ms}));
@@ -116,7 +116,7 @@ Result<SystemAccount> insert_system_account(sql::Transaction& sql, const Communi
                                             const Uuid& account, const Uuid& wallet,
                                             std::string_view name, std::int64_t now_ms) {
   TRY(insert_wallet(sql, community, wallet, now_ms));
-  TRY(sql.execute(
+  (void)TRY(sql.execute(
       community.sql("INSERT INTO @system_accounts (id, wallet_id, name, created_at, updated_at)"
                     " VALUES ($1::uuid, $2::uuid, $3, $4, $4)"),
       {community.id(account), community.id(wallet), name, now_ms}));

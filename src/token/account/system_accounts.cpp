@@ -31,14 +31,14 @@ Result<> lock_seeding(sql::Transaction& sql, const Community& community) {
 Result<> issue(sql::Transaction& sql, const Community& community, const Uuid& wallet,
                std::int64_t amount, const Actor& actor, std::int64_t now_ms) {
   const Uuid id = random_uuid();
-  TRY(sql.execute(
+  (void)TRY(sql.execute(
       community.sql("INSERT INTO @transactions (id, from_wallet_id, to_wallet_id, amount,"
                     " transaction_type, created_at) VALUES ($1::uuid, $2::uuid, $2::uuid, $3, 1, "
                     "$4)"),
       {community.id(id), community.id(wallet), amount, now_ms}));
-  TRY(sql.execute(community.sql("INSERT INTO @transaction_details (transaction_id, actor)"
-                                " VALUES ($1::uuid, $2)"),
-                  {community.id(id), actor.name}));
+  (void)TRY(sql.execute(community.sql("INSERT INTO @transaction_details (transaction_id, actor)"
+                                      " VALUES ($1::uuid, $2)"),
+                        {community.id(id), actor.name}));
   return {};
 }
 

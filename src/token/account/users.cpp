@@ -75,8 +75,8 @@ Result<User> Store::rename_user(const Uuid& user, std::string_view name, const A
     User before = TRY(get_user_row(sql, community, user));
     if (before.name == name) return before;
     const std::int64_t now_ms = TRY(database_now(sql, community));
-    TRY(sql.execute(community.sql("UPDATE @users SET username = $2 WHERE id = $1::uuid"),
-                    {community.id(user), name}));
+    (void)TRY(sql.execute(community.sql("UPDATE @users SET username = $2 WHERE id = $1::uuid"),
+                          {community.id(user), name}));
     TRY(write_audit(sql, community, actor, "rename_user", to_string(user),
                     audit_detail({{"from", before.name}, {"to", name}}), now_ms));
     return get_user_row(sql, community, user);

@@ -149,7 +149,7 @@ Result<Hold> Store::open_hold(const NewHold& hold, const Actor& actor) {
           parties = TRY(lock_parties(sql, community, hold.wallet, hold.to));
         TRY(check_parties(hold, parties));
         TRY(begin_acting(sql, community, actor));
-        TRY(sql.execute(
+        (void)TRY(sql.execute(
             community.sql("INSERT INTO @holds (id, wallet_id, to_wallet_id, amount, created_by,"
                           " memo, created_at, expires_at)"
                           " VALUES ($1::uuid, $2::uuid, $3::uuid, $4, $5, $6, $7, $8)"),
@@ -172,14 +172,15 @@ Result<Hold> Store::capture_hold(const Uuid& hold, const Uuid& transaction_id,
   const Community& community = impl_->community;
   auto captured = community.database().run_transaction(
       [&](sql::Transaction& sql) -> Result<Hold> {
-        const Hold found = TRY(lock_hold(sql, community, hold));
+        Hold found = TRY(lock_hold(sql, community, hold));
         if (is_same_capture(found, transaction_id, amount)) return found;
         const std::int64_t now_ms = TRY(database_now(sql, community));
         const std::int64_t taken = amount.value_or(found.amount);
         TRY(check_capture(sql, community, found, transaction_id, taken, now_ms));
         TRY(begin_acting(sql, community, actor));
         TRY(end_hold(sql, community, found, HoldState::kCaptured, taken, transaction_id, now_ms));
-        TRY(sql.execute(community.sql("INSERT INTO @transaction_details (transaction_id, actor)"
+        (void)TRY(
+            sql.execute(community.sql("INSERT INTO @transaction_details (transaction_id, actor)"
                                       " VALUES ($1::uuid, $2)"),
                         {community.id(transaction_id), actor.name}));
         TRY(end_acting(sql, community));
@@ -197,7 +198,7 @@ Result<Hold> Store::release_hold(const Uuid& hold, const Actor& actor) {
   const Community& community = impl_->community;
   auto released = community.database().run_transaction(
       [&](sql::Transaction& sql) -> Result<Hold> {
-        const Hold found = TRY(lock_hold(sql, community, hold));
+        Hold found = TRY(lock_hold(sql, community, hold));
         if (found.state == HoldState::kReleased) return found;
         if (found.state != HoldState::kOpen) return hold_ended(found);
         const std::int64_t now_ms = TRY(database_now(sql, community));

@@ -15,9 +15,11 @@ struct HoldCursor {
 Result<HoldCursor> parse_hold_cursor(std::string_view text) {
   HoldCursor cursor;
   const std::size_t dot = std::min(text.find('.'), text.size());
-  const auto [end, error] = std::from_chars(text.data(), text.data() + dot, cursor.created_at_ms);
+  const std::string_view time = text.substr(0, dot);
+  const auto [end, error] =
+      std::from_chars(time.data(), time.data() + time.size(), cursor.created_at_ms);
   auto id = parse_uuid(text.substr(std::min(dot + 1, text.size())));
-  if (error != std::errc() || end != text.data() + dot || !id)
+  if (error != std::errc() || end != time.data() + time.size() || !id)
     return fail(Code::kInvalidInput, "cursor: not one that a page of holds gave");
   cursor.id = *id;
   return cursor;

@@ -62,14 +62,14 @@ Result<CheckReport> check_balances(sql::Reader& sql, const Community& community)
 // The schema of SQLite lets a balance become what the wallet's last entry says, and nothing else.
 Result<std::vector<WalletDifference>> rebuild_on_sqlite(sql::Transaction& sql,
                                                         const Community& community) {
-  const auto differences = TRY(find_differences(sql, community));
+  auto differences = TRY(find_differences(sql, community));
   for (const WalletDifference& each : differences) {
     if (each.history_balance != each.entries_balance)
       return fail(Code::kCorrupt,
                   "wallet {}: its history gives {}, its entries {}; restore a backup",
                   to_string(each.wallet), each.history_balance, each.entries_balance);
-    TRY(sql.execute("UPDATE wallets SET balance = $2 WHERE id = $1",
-                    {community.id(each.wallet), each.history_balance}));
+    (void)TRY(sql.execute("UPDATE wallets SET balance = $2 WHERE id = $1",
+                          {community.id(each.wallet), each.history_balance}));
   }
   return differences;
 }
@@ -96,7 +96,7 @@ Result<std::vector<WalletDifference>> Store::rebuild_balances(bool dry_run, cons
     return read_as_of_now(community,
                           [&](sql::Transaction& sql) { return find_differences(sql, community); });
   return write_as(community, actor, [&](sql::Transaction& sql) -> Result<Differences> {
-    const Differences differences = TRY(rebuild(sql, community));
+    Differences differences = TRY(rebuild(sql, community));
     if (!differences.empty())
       TRY(audit_now(sql, community, actor, "rebuild_balances", {},
                     audit_detail({{"wallets", std::to_string(differences.size())}})));

@@ -83,6 +83,7 @@ class Exporter {
                                  {community_.id(last), kPage}));
       while (TRY(rows.next())) page.push_back(TRY(read_entry_row(rows, community_, 0)));
       std::vector<LogEntry*> pointers;
+      pointers.reserve(page.size());
       for (LogEntry& entry : page) pointers.push_back(&entry);
       TRY(add_transactions(sql_, community_, pointers));
       for (const LogEntry& entry : page) TRY(sink_(R"({"unlogged":)" + to_text(entry) + "}"));

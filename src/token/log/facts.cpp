@@ -82,6 +82,7 @@ Result<std::vector<PlacedEntry>> read_entries(sql::Reader& sql, const Community&
     entries.push_back({position, TRY(read_entry_row(rows, community, 1))});
   }
   std::vector<LogEntry*> pointers;
+  pointers.reserve(entries.size());
   for (PlacedEntry& each : entries) pointers.push_back(&each.entry);
   TRY(add_transactions(sql, community, pointers));
   return entries;

@@ -104,8 +104,8 @@ Result<crypto::Ed25519PublicKey> init_log_key(const Community& community,
           TRY(write_file_atomically(path, as_bytes(to_hex(key->seed()) + "\n"), {.mode = 0600}));
           log::info("made the key of a token log", {{"file", path.string()}});
         }
-        TRY(sql.execute(community.sql("INSERT INTO @settings (key, value) VALUES ($1, $2)"),
-                        {kSettingsKey, key->public_key().hex()}));
+        (void)TRY(sql.execute(community.sql("INSERT INTO @settings (key, value) VALUES ($1, $2)"),
+                              {kSettingsKey, key->public_key().hex()}));
         return key->public_key();
       });
 }

@@ -71,6 +71,7 @@ Result<Growth> grow(sql::Transaction& sql, const Community& community, std::uint
                     std::vector<LogEntry> entries) {
   Growth growth{from, std::move(entries), {}, {}, {}};
   std::vector<LogEntry*> pointers;
+  pointers.reserve(growth.entries.size());
   for (LogEntry& entry : growth.entries) pointers.push_back(&entry);
   TRY(add_transactions(sql, community, pointers));
   LogNodes nodes;
@@ -132,15 +133,15 @@ Result<> store_sqlite(sql::Transaction& sql, const Community& community, const G
                     entry.at_ms,
                     entry.is_transaction() ? sql::Param(nullptr) : sql::Param(entry.event)}));
   }
-  TRY(leaves.finish());
+  (void)TRY(leaves.finish());
   auto nodes = TRY(sql.batch("INSERT INTO log_nodes (position, hash) VALUES ($1, $2)"));
   for (const auto& node : growth.nodes) TRY(nodes.add({node.position, node.hash}));
-  TRY(nodes.finish());
+  (void)TRY(nodes.finish());
   auto taken = TRY(sql.batch("DELETE FROM log_outbox WHERE id = $1"));
   for (const LogEntry& entry : growth.entries) TRY(taken.add({community.id(entry.id)}));
-  TRY(taken.finish());
-  TRY(sql.execute("UPDATE log_head SET size = $1, root = $2, updated_at = $3",
-                  {growth.size(), growth.root, now_ms}));
+  (void)TRY(taken.finish());
+  (void)TRY(sql.execute("UPDATE log_head SET size = $1, root = $2, updated_at = $3",
+                        {growth.size(), growth.root, now_ms}));
   return {};
 }
 
@@ -159,7 +160,7 @@ Result<std::optional<Checkpoint>> add_checkpoint(sql::Transaction& sql, const Co
   checkpoint.root = *root;
   checkpoint.at_ms = newest ? std::max(newest->at_ms, head.now_ms) : head.now_ms;
   sign(checkpoint, community.name(), key);
-  TRY(sql.execute(
+  (void)TRY(sql.execute(
       community.sql("INSERT INTO @checkpoints (size, root, at, signature) VALUES ($1, $2, $3, $4)"),
       {checkpoint.size, checkpoint.root, checkpoint.at_ms, checkpoint.signature}));
   return checkpoint;

@@ -34,8 +34,8 @@ Result<Statistics> refresh_on_sqlite(const Community& community) {
       [&](sql::Transaction& sql) -> Result<Statistics> {
         const auto stored = TRY(read_statistics(sql, community.sql(kStatistics)));
         if (stored && stored->updated_at_ms > now->updated_at_ms) return *stored;
-        TRY(sql.execute("DELETE FROM token_statistics"));
-        TRY(
+        (void)TRY(sql.execute("DELETE FROM token_statistics"));
+        (void)TRY(
             sql.execute("INSERT INTO token_statistics (total_issuance, circulating_supply,"
                         " system_pool, total_users, total_transactions, updated_at)"
                         " VALUES ($1, $2, $3, $4, $5, $6)",

@@ -17,10 +17,10 @@
 namespace coffer::token {
 
 struct MaintenanceOptions {
-  std::int64_t watch_ms = 1'000;          // between looks for communities and logs that are late
-  std::int64_t expire_ms = 5'000;         // between passes over holds
-  std::int64_t count_ms = 60'000;         // between counts, unless they take long
-  std::int64_t check_ms = 24 * 3600'000;  // between checks of all balances
+  std::int64_t watch_ms = 1'000;   // between looks for communities and logs that are late
+  std::int64_t expire_ms = 5'000;  // between passes over holds
+  std::int64_t count_ms = 60'000;  // between counts, unless they take long
+  std::int64_t check_ms = 24 * std::int64_t{3'600'000};  // between checks of all balances
 };
 
 // Thread-safe.

@@ -77,8 +77,9 @@ std::vector<TokenRoute> access_routes();    // keys.cpp
 
 // The route of a verb, whose request is read from the body before anything is decided.
 template <typename Request>
-TokenRoute verb_route(const node::Verb<Request>& verb, std::string path, std::string summary,
-                      std::vector<api::Parameter> parameters, std::string response_schema,
+TokenRoute verb_route(const node::Verb<Request>& verb, std::string_view path,
+                      std::string_view summary, const std::vector<api::Parameter>& parameters,
+                      std::string_view response_schema,
                       Result<http::Response> (*answer)(const TokenCall&, const Request&),
                       http::Method method = http::Method::kPost) {
   const auto read = [&verb, answer](const TokenCall& call) -> Result<http::Response> {
@@ -86,10 +87,10 @@ TokenRoute verb_route(const node::Verb<Request>& verb, std::string path, std::st
     return answer(call, request);
   };
   return {.method = method,
-          .path = std::move(path),
-          .summary = std::move(summary),
-          .parameters = std::move(parameters),
-          .response_schema = std::move(response_schema),
+          .path = std::string(path),
+          .summary = std::string(summary),
+          .parameters = parameters,
+          .response_schema = std::string(response_schema),
           .answer = read,
           .request_schema = verb.schema};
 }

@@ -42,7 +42,7 @@ Result<Response> balance(const TokenCall& call) {
   const auto at = TRY(parse_moment(call.request.query));
   if (at) {
     const std::int64_t then = TRY(call.store.balance_at(id, *at));
-    return http::json_response(balance_json(id, then, *at));
+    return http::json_response(balance_json(id, then, at));
   }
   const auto wallet = TRY(call.store.find_wallet(id));
   if (!wallet) return fail(no_wallet(id));

@@ -83,7 +83,7 @@ Result<Situation> read_situation_postgres(sql::Transaction& sql, const Community
                    {community.sql(kNowAndIssuance), {}},
                    {community.sql(kFindStoredAll), {ids.view()}}}));
   sql::Rows& clock = answers[2];
-  TRY(clock.next());
+  (void)TRY(clock.next());
   Situation situation{Judge(TRY(clock.get<std::int64_t>(0)),
                             TRY(clock.get<std::optional<std::int64_t>>(1)).value_or(0)),
                       {}};

@@ -65,7 +65,7 @@ Result<std::optional<Applied>> find_earlier(sql::Transaction& sql, const Communi
 Result<> write_reversal(sql::Transaction& sql, const Community& community, const Reversal& reversal,
                         std::int64_t now_ms) {
   TRY(begin_acting(sql, community, reversal.actor));
-  TRY(sql.execute(
+  (void)TRY(sql.execute(
       community.sql("INSERT INTO @reversals (transaction_id, reversal_id, reason, actor,"
                     " created_at) VALUES ($1::uuid, $2::uuid, $3, $4, $5)"),
       {community.id(reversal.transaction), community.id(reversal.id), reversal.actor.reason,

@@ -45,7 +45,7 @@ Result<> insert_sqlite(sql::Transaction& sql, const Community& community,
                     community.id(transfer.to), transfer.amount, transfer.type,
                     pending[place].answer->created_at_ms}));
     }
-    TRY(rows.finish());
+    (void)TRY(rows.finish());
   }
   sql::Batch details = TRY(sql.batch(community.sql(
       "INSERT INTO transaction_details (transaction_id, actor, memo, memo_salt, memo_hash,"
@@ -65,7 +65,7 @@ Result<> insert_sqlite(sql::Transaction& sql, const Community& community,
                      salt(memo), hash(memo), optional_text(transfer.metadata), salt(metadata),
                      hash(metadata)}));
   }
-  TRY(details.finish());
+  (void)TRY(details.finish());
   return {};
 }
 
