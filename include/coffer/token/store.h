@@ -73,12 +73,14 @@ struct StatementLine {
   std::optional<std::string> memo;
 };
 
-// One row of an import: a member with the balance to begin with.
+// One row of an import, of which at most 100,000 are taken at once: a member with the balance to
+// begin with.
 struct ImportRow {
   std::string username;
   std::int64_t balance = 0;
   std::optional<ExternalIdentity> identity = {};
   std::optional<Uuid> user = {};  // made if not given
+  std::uint64_t line = 0;         // of the file, for problems; 0: the rows are counted from 1
 };
 struct ImportReport {
   std::uint64_t users = 0, identities = 0, transfers = 0;

@@ -80,9 +80,13 @@ Result<SystemAccount> insert_system_account(sql::Transaction& sql, const Communi
                                             const Uuid& account, const Uuid& wallet,
                                             std::string_view name, std::int64_t now_ms);
 
+Result<std::optional<Uuid>> find_linked_user(sql::Reader& sql, const Community& community,
+                                             const ExternalIdentity& identity);
 Result<> insert_identity(sql::Transaction& sql, const Community& community, const Uuid& user,
                          const ExternalIdentity& identity, const Actor& actor, std::int64_t now_ms);
 
+// Locks the wallet's row for this transaction. Errors: kNotFound wallet_not_found.
+Result<> lock_wallet(sql::Transaction& sql, const Community& community, const Uuid& wallet);
 // Errors: kNotFound wallet_not_found.
 Result<> expect_wallet(sql::Reader& sql, const Community& community, const Uuid& wallet);
 

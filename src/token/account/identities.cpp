@@ -4,20 +4,20 @@
 namespace coffer::token {
 namespace {
 
-Result<std::optional<Uuid>> linked_user(sql::Reader& sql, const Community& community,
-                                        const ExternalIdentity& identity) {
+std::string identity_detail(const ExternalIdentity& identity) {
+  return audit_detail({{"issuer", identity.issuer}, {"subject", identity.subject}});
+}
+
+}  // namespace
+
+Result<std::optional<Uuid>> find_linked_user(sql::Reader& sql, const Community& community,
+                                             const ExternalIdentity& identity) {
   sql::Rows rows = TRY(sql.query(community.sql("SELECT user_id FROM @external_identities"
                                                " WHERE issuer = $1 AND subject = $2"),
                                  {identity.issuer, identity.subject}));
   if (!TRY(rows.next())) return std::nullopt;
   return TRY(community.read_id(rows, 0));
 }
-
-std::string identity_detail(const ExternalIdentity& identity) {
-  return audit_detail({{"issuer", identity.issuer}, {"subject", identity.subject}});
-}
-
-}  // namespace
 
 Result<> Store::link_identity(const Uuid& user, const ExternalIdentity& identity,
                               const Actor& actor) {
@@ -26,7 +26,7 @@ Result<> Store::link_identity(const Uuid& user, const ExternalIdentity& identity
   const Community& community = impl_->community;
   return write_as(community, actor, [&](sql::Transaction& sql) -> Result<> {
     (void)TRY(get_user_row(sql, community, user));
-    if (const auto linked = TRY(linked_user(sql, community, identity))) {
+    if (const auto linked = TRY(find_linked_user(sql, community, identity))) {
       if (*linked == user) return {};
       return std::unexpected(
           refusal("identity_taken", fmt::format("subject '{}' of this issuer belongs to user {}; "
@@ -55,7 +55,7 @@ Result<> Store::unlink_identity(const ExternalIdentity& identity, const Actor& a
   TRY(check_actor(actor));
   const Community& community = impl_->community;
   return write_as(community, actor, [&](sql::Transaction& sql) -> Result<> {
-    const auto linked = TRY(linked_user(sql, community, identity));
+    const auto linked = TRY(find_linked_user(sql, community, identity));
     if (!linked) return {};
     TRY(sql.execute(community.sql("DELETE FROM @external_identities"
                                   " WHERE issuer = $1 AND subject = $2"),
@@ -69,7 +69,7 @@ Result<std::optional<User>> Store::find_user_by_identity(const ExternalIdentity&
   TRY(check_identity(identity));
   const Community& community = impl_->community;
   return read_as_of_now(community, [&](sql::Transaction& sql) -> Result<std::optional<User>> {
-    const auto linked = TRY(linked_user(sql, community, identity));
+    const auto linked = TRY(find_linked_user(sql, community, identity));
     if (!linked) return std::nullopt;
     return find_user_row(sql, community, *linked);
   });

@@ -29,13 +29,6 @@ Result<bool> set_frozen(const Community& community, const Uuid& wallet, bool fro
   });
 }
 
-Result<> lock_wallet(sql::Transaction& sql, const Community& community, const Uuid& wallet) {
-  if (!community.is_sqlite())
-    TRY(sql.query(community.sql("SELECT id FROM @lock_wallets(ARRAY[$1::uuid])"),
-                  {community.id(wallet)}));
-  return expect_wallet(sql, community, wallet);
-}
-
 Result<WalletLimits> read_limits(sql::Reader& sql, const Community& community, const Uuid& wallet) {
   using Limit = std::optional<std::int64_t>;
   const auto row = TRY(sql.one<Limit, Limit>(
@@ -69,6 +62,13 @@ std::string limits_detail(const WalletLimits& limits) {
 }
 
 }  // namespace
+
+Result<> lock_wallet(sql::Transaction& sql, const Community& community, const Uuid& wallet) {
+  if (!community.is_sqlite())
+    TRY(sql.query(community.sql("SELECT id FROM @lock_wallets(ARRAY[$1::uuid])"),
+                  {community.id(wallet)}));
+  return expect_wallet(sql, community, wallet);
+}
 
 Result<bool> Store::freeze(const Uuid& wallet, const Actor& actor) {
   return set_frozen(impl_->community, wallet, true, actor);

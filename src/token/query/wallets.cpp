@@ -53,16 +53,18 @@ Result<std::optional<std::int64_t>> find_balance_at(sql::Reader& sql, const Comm
       {community.id(wallet), at_ms});
 }
 
+Result<std::optional<Wallet>> find_wallet_row(sql::Reader& sql, const Community& community,
+                                              const Uuid& wallet) {
+  sql::Rows rows = TRY(sql.query(community.sql(COFFER_SELECT_WALLETS " WHERE w.id = $1::uuid"),
+                                 {community.id(wallet)}));
+  if (!TRY(rows.next())) return std::nullopt;
+  return TRY(read_wallet(community, rows));
+}
+
 Result<std::optional<Wallet>> Store::find_wallet(const Uuid& wallet) const {
   const Community& community = impl_->community;
-  return community.database().run_transaction(
-      [&](sql::Transaction& sql) -> Result<std::optional<Wallet>> {
-        sql::Rows rows = TRY(sql.query(
-            community.sql(COFFER_SELECT_WALLETS " WHERE w.id = $1::uuid"), {community.id(wallet)}));
-        if (!TRY(rows.next())) return std::nullopt;
-        return TRY(read_wallet(community, rows));
-      },
-      kRead);
+  return read_as_of_now(
+      community, [&](sql::Transaction& sql) { return find_wallet_row(sql, community, wallet); });
 }
 
 // In the order of ids.
