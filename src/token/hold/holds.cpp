@@ -2,6 +2,7 @@
 // transfers do, so that the two never wait for each other.
 #include <algorithm>
 
+#include "token/account/accounts.h"
 #include "token/hold/due.h"
 #include "token/hold/row.h"
 #include "token/store_impl.h"
@@ -34,6 +35,7 @@ std::string amount_detail(std::int64_t amount) {
 }
 
 Result<> check_new_hold(const NewHold& hold) {
+  TRY(check_id("hold", hold.id));
   TRY(check_amount(hold.amount));
   if (hold.wallet == hold.to)
     return fail(Code::kInvalidInput, "to: a wallet cannot hold tokens for itself");
@@ -156,7 +158,7 @@ Result<Hold> Store::open_hold(const NewHold& hold, const Actor& actor) {
             {community.id(hold.id), community.id(hold.wallet), community.id(hold.to), hold.amount,
              actor.name, hold.memo, now_ms, now_ms + hold.duration_ms}));
         TRY(end_acting(sql, community));
-        TRY(write_audit(sql, community, actor, "hold.open", to_string(hold.id),
+        TRY(write_audit(sql, community, actor, "open_hold", to_string(hold.id),
                         amount_detail(hold.amount), now_ms));
         return get_hold(sql, community, hold.id);
       },
@@ -168,6 +170,7 @@ Result<Hold> Store::open_hold(const NewHold& hold, const Actor& actor) {
 Result<Hold> Store::capture_hold(const Uuid& hold, const Uuid& transaction_id,
                                  std::optional<std::int64_t> amount, const Actor& actor) {
   TRY(check_actor(actor));
+  TRY(check_id("capture", transaction_id));
   if (amount) TRY(check_amount(*amount));
   const Community& community = impl_->community;
   auto captured = community.database().run_transaction(
@@ -184,7 +187,7 @@ Result<Hold> Store::capture_hold(const Uuid& hold, const Uuid& transaction_id,
                                       " VALUES ($1::uuid, $2)"),
                         {community.id(transaction_id), actor.name}));
         TRY(end_acting(sql, community));
-        TRY(write_audit(sql, community, actor, "hold.capture", to_string(hold),
+        TRY(write_audit(sql, community, actor, "capture_hold", to_string(hold),
                         amount_detail(taken), now_ms));
         return get_hold(sql, community, hold);
       },
@@ -205,7 +208,7 @@ Result<Hold> Store::release_hold(const Uuid& hold, const Actor& actor) {
         TRY(begin_acting(sql, community, actor));
         TRY(end_hold(sql, community, found, HoldState::kReleased, 0, std::nullopt, now_ms));
         TRY(end_acting(sql, community));
-        TRY(write_audit(sql, community, actor, "hold.release", to_string(hold), "", now_ms));
+        TRY(write_audit(sql, community, actor, "release_hold", to_string(hold), "", now_ms));
         return get_hold(sql, community, hold);
       },
       kWrite);

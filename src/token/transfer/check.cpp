@@ -1,6 +1,7 @@
 #include "token/transfer/check.h"
 
 #include "json/reader.h"
+#include "token/account/accounts.h"
 #include "token/store_impl.h"
 
 namespace coffer::token {
@@ -40,6 +41,7 @@ Result<> check_memo(const std::optional<std::string>& memo) {
 }
 
 Result<> check_transfer(Transfer& transfer) {
+  TRY(check_id("transfer", transfer.id));
   TRY(check_amount(transfer.amount));
   if (transfer.type < 1 || transfer.type > 99)
     return fail(Code::kInvalidInput, "type: {}; expected 1 to 99", transfer.type);

@@ -146,6 +146,7 @@ bool GroupCommit::Impl::wait_and_commit(const Uuid& wallet) {
   const std::int64_t timeout_ms = community_.database().options().lock_timeout_ms;
   sql::TransactionOptions options = kWrite;
   options.give_up_after_ms = static_cast<int>(timeout_ms);
+  options.max_attempts = 2;
   GroupItems group;
   std::vector<GroupAnswer> answers;
   const auto done = community_.database().run_transaction(

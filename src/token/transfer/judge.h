@@ -16,7 +16,7 @@ struct WalletState {
   std::int64_t balance = 0;
   bool is_frozen = false, is_deleted = false, is_system = false;
   std::int64_t held = 0, open_holds = 0;
-  std::optional<std::int64_t> per_transfer, per_day;
+  std::optional<std::int64_t> per_transfer = {}, per_day = {};
   std::int64_t spent_today = 0;
 };
 

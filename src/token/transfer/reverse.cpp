@@ -1,4 +1,5 @@
 // What an operator does to a transaction afterwards: send it back, or erase its details.
+#include "token/account/accounts.h"
 #include "token/store_impl.h"
 #include "token/transfer/ledger.h"
 
@@ -71,7 +72,7 @@ Result<> write_reversal(sql::Transaction& sql, const Community& community, const
       {community.id(reversal.transaction), community.id(reversal.id), reversal.actor.reason,
        reversal.actor.name, now_ms}));
   TRY(end_acting(sql, community));
-  return write_audit(sql, community, reversal.actor, "transfer.reverse",
+  return write_audit(sql, community, reversal.actor, "reverse_transfer",
                      to_string(reversal.transaction),
                      fmt::format(R"({{"reversal":"{}"}})", to_string(reversal.id)), now_ms);
 }
@@ -105,6 +106,7 @@ Result<Applied> reverse_in(sql::Transaction& sql, const Community& community,
 Result<Applied> Store::reverse(const Uuid& transaction, const Uuid& reversal_id,
                                const Actor& actor) {
   TRY(check_reason(actor));
+  TRY(check_id("reversal", reversal_id));
   if (transaction == reversal_id)
     return fail(Code::kInvalidInput, "reversal id: it must be another than the transaction's");
   const Reversal reversal{transaction, reversal_id, actor};
@@ -134,7 +136,7 @@ Result<> Store::erase_details(const Uuid& transaction, const Actor& actor) {
                           " WHERE transaction_id = $1::uuid AND erased_at IS NULL"),
             {community.id(transaction), now_ms}));
         if (erased == 0) return {};  // there were none, or they are erased already (E3)
-        return write_audit(sql, community, actor, "details.erase", to_string(transaction), "",
+        return write_audit(sql, community, actor, "erase_details", to_string(transaction), "",
                            now_ms);
       },
       kWrite);

@@ -860,9 +860,10 @@ BEGIN
                       LEFT JOIN wallet_limits l ON l.wallet_id = p.wallet_id) f) v
      WHERE v.code IS NOT NULL ORDER BY v.ord, v.code LIMIT 1;
     IF refused.code IS NOT NULL THEN
-      PERFORM refuse_transfer(refused.code, refused.id, refused.balance + refused.amount, CASE refused.code
+      -- An issuance's balance is the one after it, and with the amount once more it may pass 63 bits.
+      PERFORM refuse_transfer(refused.code, refused.id, refused.balance::NUMERIC + refused.amount, CASE refused.code
         WHEN 'TK013' THEN refused.per_transfer WHEN 'TK014' THEN refused.per_day - refused.spent + refused.amount
-        ELSE refused.balance + refused.amount - refused.held END, refused.amount);
+        ELSE refused.balance::NUMERIC + refused.amount - refused.held END, refused.amount);
     END IF;
     UPDATE wallet_limits l SET day = now_ms / 86400000, spent = x.amount + CASE WHEN l.day = now_ms / 86400000 THEN l.spent ELSE 0 END
       FROM (SELECT r.sender, sum(r.amount) AS amount FROM unnest(froms, tos, amounts) AS r (sender, recipient, amount)
