@@ -60,7 +60,7 @@ Result<Seeded> Store::seed(const Seed& seed, const Actor& actor) {
       return std::unexpected(
           refusal("already_seeded",
                   fmt::format("'{}' has the system account '{}' already; make another one with "
-                              "'coffer token account create'",
+                              "'coffer token system create'",
                               community.name(), there.front().name)));
     const std::int64_t now_ms = TRY(database_now(sql, community));
     SystemAccount made =
