@@ -38,7 +38,8 @@ TEST(KeySets, DifferenceIsInThePartOfTheKey) {
 // So that what has to be held to name a difference is a small part of the whole.
 TEST(KeySets, PartsAreOfEqualSize) {
   std::vector<int> sizes(KeySets::kParts);
-  for (std::uint64_t i = 0; i < 100 * KeySets::kParts; ++i) ++sizes.at(KeySets::part_of(key(i)));
+  for (std::uint64_t i = 0; i < 100 * std::uint64_t{KeySets::kParts}; ++i)
+    ++sizes.at(KeySets::part_of(key(i)));
   for (const int size : sizes) {
     EXPECT_GT(size, 40);
     EXPECT_LT(size, 180);

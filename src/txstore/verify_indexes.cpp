@@ -85,7 +85,7 @@ Result<> IndexVerifier::find_difference(const Index<Entry>& index, std::uint32_t
     return KeySets::part_of(key_of(entry)) == part;
   };
   std::set<Entry> expected;
-  const Result<> walked = view_.for_each(std::nullopt, [&](const Record& found) -> Result<bool> {
+  Result<> walked = view_.for_each(std::nullopt, [&](const Record& found) -> Result<bool> {
     Record record = found;
     TRY(index.entries_of(record, [&](const Entry& entry) -> Result<> {
       if (is_in_part(entry)) expected.insert(entry);
