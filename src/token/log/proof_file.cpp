@@ -85,10 +85,18 @@ Result<Checkpoint> signed_checkpoint(const FieldReader& from, std::string_view n
   return checkpoint;
 }
 
+// What is not checked must not stand beside what is.
+Result<> check_names(const json::Value& object, std::initializer_list<std::string_view> known) {
+  for (const json::Member& member : object.members())
+    if (std::ranges::find(known, member.name) == known.end())
+      return fail(Code::kInvalidInput, "{} is no field of a proof", member.name.substr(0, 40));
+  return {};
+}
+
 // The text of a memo or metadata, if the file has it, is the one that the entry has as a hash.
 Result<std::optional<std::string>> check_detail(const FieldReader& from, const std::string& name,
                                                 const std::optional<Hash256>& hash) {
-  if (!from.object.find(name)) return std::nullopt;
+  if (!from.object.find(name) && !from.object.find(name + "_salt")) return std::nullopt;
   std::string text = TRY(from.text(name));
   const auto salt = TRY(from.bytes<DetailSalt>(name + "_salt"));
   if (!hash || hash_detail(salt, text) != *hash)
@@ -98,6 +106,9 @@ Result<std::optional<std::string>> check_detail(const FieldReader& from, const s
 
 Result<> check_inclusion_file(const FieldReader& from, const ProofExpectations& expected,
                               CheckedProof& proof) {
+  TRY(check_names(from.object,
+                  {"format", "community", "public_key", "checkpoint", "position", "entry", "path",
+                   "memo", "memo_salt", "metadata", "metadata_salt"}));
   proof.checkpoint = TRY(signed_checkpoint(from, "checkpoint", proof));
   proof.position = TRY(from.number("position"));
   const std::string text = TRY(from.text("entry"));
@@ -119,6 +130,7 @@ Result<> check_inclusion_file(const FieldReader& from, const ProofExpectations& 
 
 Result<> check_consistency_file(const FieldReader& from, const ProofExpectations& expected,
                                 CheckedProof& proof) {
+  TRY(check_names(from.object, {"format", "community", "public_key", "older", "newer", "hashes"}));
   if (expected.transaction) return does_not_hold("it is not of a transaction");
   proof.older = TRY(signed_checkpoint(from, "older", proof));
   proof.checkpoint = TRY(signed_checkpoint(from, "newer", proof));
