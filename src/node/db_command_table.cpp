@@ -36,6 +36,7 @@ cli::Command db_command(const char* name, const char* summary, const char* examp
     command.settings.push_back(std::string(module->name) + ".enabled");
     command.settings.push_back(std::string(module->name) + ".backend");  // if it has a choice
     command.settings.emplace_back(module->sql->setting);
+    command.settings.push_back(std::string(module->name) + ".community");  // likewise
   }
   return command;
 }

@@ -261,7 +261,8 @@ Result<> run_db_distribute(const Context& context, const DbDistributeArguments& 
                 wanted.where.name, wanted.store().setting);
   if (wanted.store().distribution == nullptr)
     return fail(Code::kUsage, "the tables of {} cannot be distributed", wanted.module->name);
-  const sql::Distribution& how = *wanted.store().distribution;
+  sql::Distribution how = *wanted.store().distribution;
+  how.schema = wanted.migrations.schema;
   const auto database = TRY(sql::Database::open(wanted.options));
   if (!context.json && !arguments.dry_run) {
     (void)TRY(sql::distribute(*database, how, print_step));

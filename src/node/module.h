@@ -81,6 +81,9 @@ struct SqlStore {
   // The same, but a database of another network that holds nothing of it may be taken over.
   sql::MigrateOptions (*reusing_migrations)(const chain::Network& network);
   const sql::Distribution* distribution = nullptr;  // over a Citus cluster, if it can be
+  // On PostgreSQL: the schema that has it all, and is distributed as a whole; without this it has
+  // the tables of the connection's.
+  std::string (*schema)(const config::Config& config) = nullptr;
 };
 
 enum class Columns : std::uint8_t {

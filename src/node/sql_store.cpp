@@ -54,6 +54,7 @@ Result<SqlDatabase> find_sql_database(const config::Config& config, const Module
   found.where = TRY(sql::describe_location(found.options.location));
   found.network = TRY(chain::find_network(found.config.chain, found.config.network));
   found.migrations = module.sql->migrations(found.network);
+  if (module.sql->schema != nullptr) found.migrations.schema = module.sql->schema(found.config);
   return found;
 }
 
@@ -76,6 +77,7 @@ Result<> check_sql_network(const config::Config& config, const Module& module) {
   if (!database && database.error().code == Code::kNotFound) return {};
   if (!database) return fail(database.error());
   sql::MigrateOptions anybody = module.sql->reusing_migrations(network);
+  if (module.sql->schema != nullptr) anybody.schema = module.sql->schema(config);
   anybody.identity.reset();
   const auto status = TRY_IN((*database)->name(), sql::migration_status(**database, anybody));
   if (!status.identity || !status.is_in_use || status.identity->network == config.network)
@@ -88,6 +90,7 @@ Result<> check_sql_network(const config::Config& config, const Module& module) {
 Result<> resolve_network(sql::Database& database, SqlDatabase& wanted, bool may_reuse) {
   sql::MigrateOptions anybody =
       may_reuse ? wanted.store().reusing_migrations(wanted.network) : wanted.migrations;
+  anybody.schema = wanted.migrations.schema;
   anybody.identity.reset();
   const auto status = TRY_IN(database.name(), sql::migration_status(database, anybody));
   if (!status.identity || !status.is_in_use) return {};

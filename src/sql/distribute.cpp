@@ -45,6 +45,13 @@ Result<> expect_extension(Reader& reader) {
               "CREATE EXTENSION citus in this database");
 }
 
+Result<bool> is_schema_distributed(Reader& reader, std::string_view schema) {
+  return is_there(reader,
+                  "SELECT count(*) FROM pg_dist_schema s JOIN pg_namespace n ON n.oid = "
+                  "s.schemaid WHERE n.nspname = $1",
+                  {schema});
+}
+
 // Tables without a tenant that refer to a reference table are in Citus's list too, as local ones:
 // those are not distributed.
 Result<bool> is_distributed(Reader& reader, std::string_view table) {
@@ -56,6 +63,9 @@ Result<bool> is_distributed(Reader& reader, std::string_view table) {
 
 std::vector<DistributeStep> all_steps(const Distribution& distribution) {
   std::vector<DistributeStep> steps;
+  if (!distribution.schema.empty())
+    return {{std::string(distribution.schema),
+             fmt::format("SELECT citus_schema_distribute('{}')", checked(distribution.schema))}};
   for (const std::string_view table : distribution.reference)
     steps.push_back(
         {std::string(table), fmt::format("SELECT create_reference_table('{}')", checked(table))});
@@ -70,12 +80,17 @@ std::vector<DistributeStep> all_steps(const Distribution& distribution) {
   return steps;
 }
 
-// One table; whether there was anything to do.
+Result<bool> is_done(Reader& reader, const Distribution& distribution, const DistributeStep& step) {
+  return distribution.schema.empty() ? is_distributed(reader, step.table)
+                                     : is_schema_distributed(reader, step.table);
+}
+
+// One table or schema; whether there was anything to do.
 Result<bool> distribute_one(Driver& driver, const Distribution& distribution,
                             const DistributeStep& step) {
   Transaction transaction = TRY(begin_on(driver, {}));
   TRY(lock_schema(transaction));
-  if (TRY(is_distributed(transaction, step.table))) return false;
+  if (TRY(is_done(transaction, distribution, step))) return false;
   for (const std::string_view setting : distribution.settings)
     TRY(transaction.script(fmt::format("SET LOCAL {} = on", checked(setting))));
   TRY(transaction.script(step.statement));
@@ -83,7 +98,14 @@ Result<bool> distribute_one(Driver& driver, const Distribution& distribution,
   return true;
 }
 
-Result<> expect_tables(Reader& reader, const std::vector<DistributeStep>& steps) {
+Result<> expect_tables(Reader& reader, const Distribution& distribution,
+                       const std::vector<DistributeStep>& steps) {
+  if (!distribution.schema.empty()) {
+    if (TRY(is_there(reader, "SELECT count(*) FROM pg_namespace WHERE nspname = $1",
+                     {distribution.schema})))
+      return {};
+    return fail(Code::kNotFound, "there is no schema {} yet", distribution.schema);
+  }
   for (const DistributeStep& step : steps)
     if (!TRY(is_there(reader, "SELECT count(*) FROM pg_class WHERE oid = to_regclass($1)",
                       {step.table})))
@@ -100,7 +122,8 @@ Result<std::vector<DistributeStep>> plan_distribution(Database& database,
   std::vector<DistributeStep> steps = all_steps(distribution);
   Connection connection = TRY(database.acquire());
   if (!TRY(has_extension(connection))) return steps;
-  for (DistributeStep& step : steps) step.done_before = TRY(is_distributed(connection, step.table));
+  for (DistributeStep& step : steps)
+    step.done_before = TRY(is_done(connection, distribution, step));
   return steps;
 }
 
@@ -112,7 +135,7 @@ Result<std::vector<DistributeStep>> distribute(
   {
     Connection connection = TRY(database.acquire());
     TRY(expect_extension(connection));
-    TRY(expect_tables(connection, steps));
+    TRY(expect_tables(connection, distribution, steps));
   }
   const auto driver = TRY(open_for_schema(database));
   for (DistributeStep& step : steps) {

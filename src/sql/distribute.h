@@ -26,10 +26,13 @@ struct Distribution {
   // it refers to.
   std::span<const TenantTable> tenant;
   std::span<const std::string_view> settings;  // switched on for each of the transactions
+  // A schema whose tables go to one node together, each schema to another one (Citus 12), instead
+  // of those above; empty: none.
+  std::string_view schema = {};
 };
 
 struct DistributeStep {
-  std::string table;
+  std::string table;  // or schema
   std::string statement;
   bool done_before = false;  // it was distributed already
 };

@@ -111,6 +111,31 @@ TEST_P(DistributeTest, EveryTableOnceInOrder) {
     EXPECT_TRUE(step.done_before) << step.table;
 }
 
+TEST_P(DistributeTest, SchemaAsAWhole) {
+  Distribution village = kToys;
+  village.schema = "village";
+  const auto steps = plan_distribution(db(), village);
+  ASSERT_TRUE(steps) << steps.error().message;
+  ASSERT_EQ(steps->size(), 1u);
+  EXPECT_EQ(steps->front().table, "village");
+  EXPECT_EQ(steps->front().statement, "SELECT citus_schema_distribute('village')");
+  make_stand_in();
+  script(R"(
+    CREATE TABLE pg_dist_schema(schemaid oid);
+    CREATE FUNCTION citus_schema_distribute(s regnamespace) RETURNS void LANGUAGE plpgsql AS $$BEGIN
+      INSERT INTO pg_dist_schema VALUES (s);
+      INSERT INTO calls(call) VALUES (s || ' ' || current_setting('citus.enable_unsafe_triggers'));
+    END$$)");
+  const auto early = distribute(db(), village);
+  ASSERT_FALSE(early);
+  EXPECT_EQ(early.error().code, Code::kNotFound);
+  script("CREATE SCHEMA village");
+  ASSERT_TRUE(distribute(db(), village));
+  EXPECT_EQ(calls(), "village on");
+  EXPECT_TRUE(distribute(db(), village).value().front().done_before);
+  EXPECT_EQ(calls(), "village on");
+}
+
 TEST_P(DistributeTest, InterruptedRunIsFinishedByTheNext) {
   make_stand_in();
   make_tables();

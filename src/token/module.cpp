@@ -1,12 +1,16 @@
 #include "token/module.h"
 
+#include "base/file.h"
 #include "base/result.h"
 #include "cli/table.h"
+#include "sql/location.h"
 #include "token/commands/commands.h"
+#include "token/distribution.h"
 #include "token/routes/demo.h"
 #include "token/routes/events.h"
 #include "token/routes/maintenance.h"
 #include "token/routes/tokens.h"
+#include "token/schema.h"
 #include "token/settings.h"
 
 namespace coffer::token {
@@ -87,6 +91,28 @@ std::vector<node::StatusLine> status_lines(const json::Value& value) {
   return lines;
 }
 
+// For `coffer db`: of the community of the settings, if it is there or shall be.
+Result<sql::DatabaseOptions> used_database(const config::Config& config) {
+  const Settings& settings = config.of<Settings>();
+  sql::DatabaseOptions options = TRY(database_options(config, settings.community));
+  const sql::LocationInfo where = TRY(sql::describe_location(options.location));
+  const bool is_there = !has_files(config) || TRY(file_exists(where.path));
+  if (is_there || config.is_given("token.community")) return options;
+  return fail(Code::kUnavailable,
+              "there is no community '{}' in {}; create it with 'coffer token init', or name "
+              "another with --community",
+              settings.community, config.data_dir);
+}
+
+// No chain owns it: there is no identity.
+sql::MigrateOptions migrations(const chain::Network&) {
+  return {.known = embedded_migrations()};
+}
+
+std::string community_of(const config::Config& config) {
+  return config.of<Settings>().community;
+}
+
 void demo_settings(config::Config& config) {
   if (!config.is_given("token.enabled")) config.edit<Settings>().enabled = true;
   config.edit<Settings>().demo = config.of<Settings>().enabled && has_files(config);
@@ -99,6 +125,13 @@ const node::Module& token_module() {
       .name = "token",
       .settings = settings(),
       .check_settings = check_settings,
+      .sql = node::SqlStore{.content = "token communities",
+                            .setting = "token.database",
+                            .database = used_database,
+                            .migrations = migrations,
+                            .reusing_migrations = migrations,
+                            .distribution = &kDistribution,
+                            .schema = community_of},
       .demo_settings = demo_settings,
       .status_schema = [] { return json::schema_of_fields<StatusReport>(); },
       .status_lines = status_lines,

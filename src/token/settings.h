@@ -29,7 +29,7 @@ struct RateLimit {
 struct Settings {
   bool enabled = false;
   bool demo = false;     // of `coffer demo`, not a setting: the community lives by itself
-  std::string database;  // of PostgreSQL; empty: a file for each community in DATA/token
+  std::string database;  // of PostgreSQL; empty: a file for each community in DATA/communities
   std::string community = std::string(kDefaultCommunity);
   std::vector<std::string> communities;  // that are served; empty: all there are
   std::uint64_t max_connections = 8;
@@ -43,7 +43,7 @@ Result<> check_settings(const config::Config& config);
 
 // Whether every community is a file of its own (SQLite).
 bool has_files(const config::Config& config);
-// The directory of those files.
+// The directory of those files (not "token": that is the file of the host's token).
 std::string community_directory(const config::Config& config);
 // The database that has this community. Opens nothing. Errors: kUsage for a name that cannot be
 // one.

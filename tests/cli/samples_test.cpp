@@ -52,6 +52,7 @@ std::string normalised(std::string line) {
       {std::regex(R"(20[2-9]\d-\d\d-\d\d \d\d:\d\d:\d\d UTC)"), "TIME"},
       {std::regex(R"(\d[\d.,]* ?(s|ms|m|h|d)( \d+[hms])? ago)"), "AGE ago"},
       {std::regex(R"(\d[\d.,]* (B|kB|MB|GB)\b)"), "SIZE"},
+      {std::regex(R"([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})"), "ID"},
       {std::regex(R"( +$)"), ""},
   };
   for (const auto& [pattern, word] : varying) line = std::regex_replace(line, pattern, word);

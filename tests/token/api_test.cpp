@@ -1,5 +1,6 @@
 // The token ledger over HTTP, on a real server with both engines.
 #include "http/test_util.h"
+#include "token/log/proof_file.h"
 #include "token/support/token_server.h"
 
 namespace coffer::token {
@@ -186,20 +187,20 @@ TEST_P(TokenApi, BatchOfAllAppliesNothingIfOneIsRefused) {
 TEST_P(TokenApi, EventsByPositionInTheLogAreResumed) {
   serve();
   const Person alice = make_person("alice"), bob = make_person("bob");
-  const auto listen = [&](const std::string& after) {
-    http::RawClient raw(fixture_.service->address());
+  const auto listen = [&](http::RawClient& raw, const std::string& after) {
     raw.send(http::get_request("/api/v1/tokens/village/events?after=" + after,
                                "Authorization: Bearer " + fixture_.token() + "\r\n"));
-    return raw;
   };
-  http::RawClient all = listen("0");
+  http::RawClient all(fixture_.service->address());
+  listen(all, "0");
   const std::string id = new_id();
   (void)posted("/transfers", transfer_body(alice.wallet, bob.wallet, "7", id));
   const std::string seen = all.read_until(id);
   EXPECT_NE(seen.find("text/event-stream"), std::string::npos);
   EXPECT_NE(seen.find("id: 1\nevent: "), std::string::npos) << seen;
   const std::uint64_t size = got("/log").at("size").to_number<std::uint64_t>();
-  http::RawClient later = listen(std::to_string(size - 1));
+  http::RawClient later(fixture_.service->address());
+  listen(later, std::to_string(size - 1));
   const std::string last = later.read_until(fmt::format("id: {}\nevent: transaction\n", size));
   EXPECT_EQ(last.find(fmt::format("id: {}\nevent", size - 1)), std::string::npos);
 }

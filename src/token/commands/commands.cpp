@@ -2,6 +2,7 @@
 #include "token/commands/commands.h"
 
 #include "cli/output.h"
+#include "token/commands/bench.h"
 #include "token/json/output.h"
 #include "token/settings.h"
 
@@ -74,10 +75,12 @@ std::vector<cli::Command> token_commands() {
                 "the one of the settings; owners are named by name or id."}};
   all.push_back(node::command(
       token_command({"list"}, "List the communities", "  coffer token list\n"), run_token_list));
-  for (const auto& list :
-       {account_commands(), transfer_commands(), hold_commands(), read_commands(),
-        integrity_commands(), log_commands(), access_commands(), exchange_commands()})
+  for (const auto& list : {account_commands(), transfer_commands(), hold_commands(),
+                           read_commands(), integrity_commands(), log_commands(), access_commands(),
+                           import_commands(), exchange_commands()})
     all.insert(all.end(), list.begin(), list.end());
+  all.push_back(node::bench_group());
+  all.push_back(bench_token());
   return all;
 }
 

@@ -22,6 +22,7 @@ std::vector<cli::Command> read_commands();       // reads.cpp
 std::vector<cli::Command> integrity_commands();  // integrity.cpp
 std::vector<cli::Command> log_commands();        // log.cpp
 std::vector<cli::Command> access_commands();     // access.cpp
+std::vector<cli::Command> import_commands();     // import.cpp
 std::vector<cli::Command> exchange_commands();   // exchange.cpp
 
 // One of them, without what it takes and does.
