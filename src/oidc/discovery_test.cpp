@@ -306,6 +306,18 @@ TEST_F(Discovery, NonsenseGivesNoKeys) {
   }
 }
 
+// The slash is part of the name, but not of the document's address.
+TEST_F(Discovery, IssuerMayEndWithASlash) {
+  open();
+  options_.issuer = provider_.issuer() + "/";
+  provider_.set_document(TestProvider::document(options_.issuer, provider_.issuer() + "/keys"));
+  const auto verifier = Verifier::open(options_).value();
+  expect_code(*verifier, jwt(first_), Code::kUnauthorized, "another issuer");
+  EXPECT_TRUE(verifier->verify(
+      first_.sign("ES256", fmt::format(R"({{"iss":"{}","aud":"coffer","sub":"alice","exp":{}}})",
+                                       options_.issuer, clock_.unix_ms() / 1000 + 60))));
+}
+
 TEST_F(Discovery, NonsenseLaterLeavesTheKeysInUse) {
   const auto verifier = open();
   ASSERT_TRUE(verifier->verify(jwt(first_)));
