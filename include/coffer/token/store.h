@@ -123,6 +123,11 @@ class Store {
   // id of another transfer; kUnavailable (retryable) if too many wait already.
   using Done = std::function<void(Result<Applied>)>;
   void submit(Transfer transfer, Actor actor, Done done);
+  struct GroupStats {
+    std::uint64_t groups = 0, transfers = 0;  // decided together so far, and transfers in them
+    std::uint64_t waiting = 0;                // now
+  };
+  GroupStats group_stats() const;
   // submit(), and waits for the answer.
   Result<Applied> transfer(const Transfer& transfer, const Actor& actor);
   // Up to kMaxBatch, in order, in one SQL transaction. kAll: the error of the first that is refused

@@ -98,6 +98,22 @@ void Maintenance::show_log(const std::string& community, const Kept& now) {
             static_cast<double>(now.delay_ms) / 1000.0);
 }
 
+void Maintenance::show_groups(const Store& store) {
+  const std::string& name = store.community();
+  const Store::GroupStats now = store.group_stats();
+  set_gauge(metrics_, name, "coffer_token_waiting_transfers", "Transfers that wait to be decided",
+            static_cast<double>(now.waiting));
+  Store::GroupStats& shown = kept(name).groups;
+  const auto rise = [&](const char* metric, const char* help, std::uint64_t& before,
+                        std::uint64_t value) {
+    metrics_.counter(metric, help, {{"community", name}}).add(static_cast<double>(value - before));
+    before = value;
+  };
+  rise("coffer_token_groups_total", "Groups of transfers that were committed together",
+       shown.groups, now.groups);
+  rise("coffer_token_grouped_transfers_total", "Transfers in them", shown.transfers, now.transfers);
+}
+
 void Maintenance::watch_one(Store& store) {
   const std::string& name = store.community();
   bool is_new = false, expires = false;
@@ -118,6 +134,7 @@ void Maintenance::watch_one(Store& store) {
   note(name, "holds and log", done);
   if (!status) return;
   std::lock_guard lock(mutex_);
+  show_groups(store);
   Kept& now = kept(name);
   now.unlogged = status->unlogged;
   now.delay_ms = std::max<std::int64_t>(0, status->delay_ms());

@@ -49,6 +49,7 @@ class Maintenance {
     std::int64_t counted_at_ms = 0, checked_at_ms = 0;
     std::optional<std::uint64_t> wallets;
     std::optional<CheckReport> checked;
+    Store::GroupStats groups;  // that the metrics show already
     std::string problem;
   };
   using Work = std::function<bool()>;
@@ -62,6 +63,7 @@ class Maintenance {
   void start_sequencer(Store& store);
   void note(const std::string& community, std::string_view what, const Result<>& done);
   void show_log(const std::string& community, const Kept& kept);
+  void show_groups(const Store& store);  // under mutex_
 
   Communities& communities_;
   const config::Config& config_;

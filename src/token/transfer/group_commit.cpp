@@ -32,6 +32,7 @@ struct GroupCommit::Impl {
   ~Impl();
 
   void submit(std::unique_ptr<GroupItem> item);
+  Store::GroupStats stats() const;
 
  private:
   void start();
@@ -43,9 +44,10 @@ struct GroupCommit::Impl {
 
   const Community& community_;
   StoreOptions options_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable has_work_, has_locked_;
   GroupQueue queue_;
+  Store::GroupStats stats_;
   bool stopping_ = false;
   std::vector<std::thread> committers_, waiters_;
 };
@@ -78,6 +80,13 @@ void GroupCommit::Impl::submit(std::unique_ptr<GroupItem> item) {
   if (is_free) has_work_.notify_one();
 }
 
+Store::GroupStats GroupCommit::Impl::stats() const {
+  const std::lock_guard lock(mutex_);
+  Store::GroupStats now = stats_;
+  now.waiting = queue_.size();
+  return now;
+}
+
 void GroupCommit::Impl::start() {
   const std::size_t count = std::max<std::size_t>(options_.committers, 1);
   for (std::size_t i = 0; i < count; ++i) committers_.emplace_back([this] { commit_groups(); });
@@ -103,6 +112,8 @@ void GroupCommit::Impl::commit_groups() {
 void GroupCommit::Impl::finish(GroupItems items, std::vector<GroupAnswer> answers) {
   {
     const std::lock_guard lock(mutex_);
+    ++stats_.groups;
+    stats_.transfers += items.size();
     queue_.release(items);
     const std::int64_t now_ms = queue_clock_ms();
     for (std::size_t i = 0; i < items.size(); ++i)
@@ -184,6 +195,10 @@ bool GroupCommit::Impl::wait_and_commit(const Uuid& wallet) {
 GroupCommit::GroupCommit(const Community& community, const StoreOptions& options)
     : impl_(std::make_unique<Impl>(community, options)) {}
 GroupCommit::~GroupCommit() = default;
+
+Store::GroupStats GroupCommit::stats() const {
+  return impl_->stats();
+}
 
 void GroupCommit::submit(Transfer transfer, Actor actor, Store::Done done) {
   auto checked = check_actor(actor);

@@ -19,6 +19,7 @@ class GroupCommit {
   ~GroupCommit();
 
   void submit(Transfer transfer, Actor actor, Store::Done done);
+  Store::GroupStats stats() const;
 
  private:
   struct Impl;

@@ -76,6 +76,10 @@ void Store::submit(Transfer transfer, Actor actor, Done done) {
   impl_->groups->submit(std::move(transfer), std::move(actor), std::move(done));
 }
 
+Store::GroupStats Store::group_stats() const {
+  return impl_->groups->stats();
+}
+
 Result<Applied> Store::transfer(const Transfer& transfer, const Actor& actor) {
   auto answer = std::make_shared<std::promise<Result<Applied>>>();
   auto result = answer->get_future();
