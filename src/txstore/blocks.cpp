@@ -92,18 +92,11 @@ class BlockApplier {
     Record* record = work_.find(tx.id);
     if (record == nullptr) {
       record = &create_record(work_, new_tx(block_, tx, ref_), height_);
-      TRY(forget_lock(tx.id));
+      TRY(forget_lock(work_, tx.id));
     } else {
       TRY(take_over(*record, tx));
     }
     take_inputs_by_force(*record);
-    return {};
-  }
-
-  // Mining unlocks, also what was locked before the store was built anew.
-  Result<> forget_lock(const Hash256& id) {
-    const Mark* mark = work_.find_mark(id);
-    if (mark != nullptr && mark->locked) TRY(work_.mark(id))->locked = false;
     return {};
   }
 
@@ -144,7 +137,7 @@ class BlockApplier {
     }
     if (head.locked) {
       ++effects_.overrides;
-      TRY(forget_lock(head.id));
+      TRY(forget_lock(work_, head.id));
     }
     (void)set_mined(work_, record, ref_, true, height_);
     return {};

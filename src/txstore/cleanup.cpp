@@ -37,26 +37,23 @@ Result<> load_marks(Workspace& work, std::span<Record* const> records) {
 }
 
 // Its children are no longer needed, and neither are the marks it leaves: a mined one marks its
-// parents' entries.
+// parents' entries. A conflicting one leaves no mark; but entries that have one since it was final,
+// before the chain overruled it, are marks of a pruned child from now on.
 Result<> erase(Workspace& work, std::span<Record* const> records, CleanupReport& report) {
-  std::vector<Record*> mined;
-  for (Record* record : records)
-    if (record->head.state == State::kMined) mined.push_back(record);
-  TRY(work.load_parents(mined));
+  TRY(work.load_parents(records));
   TRY(load_marks(work, records));
   for (Record* record : records) {
-    if (record->head.state == State::kMined) {
-      for (std::uint32_t i = 0; i < record->inputs.size(); ++i) {
-        Record* parent = nullptr;
-        const Entry* entry = work.find_entry(record->inputs[i], &parent);
-        if (entry == nullptr || !entry->spent || entry->spender != record->head.id) continue;
-        work.mark_final(*parent, record->inputs[i].index);
-        work.changes().pruned.push_back({record->head.id, parent->head.id});
-        ++report.marked_final;
-      }
-    } else {
-      ++report.deleted_conflicting;
+    const bool is_mined = record->head.state == State::kMined;
+    for (const chain::Outpoint& input : record->inputs) {
+      Record* parent = nullptr;
+      const Entry* entry = work.find_entry(input, &parent);
+      if (entry == nullptr || !entry->spent || entry->spender != record->head.id) continue;
+      if (!is_mined && !entry->final) continue;
+      work.mark_final(*parent, input.index);
+      work.changes().pruned.push_back({record->head.id, parent->head.id});
+      report.marked_final += is_mined ? 1 : 0;
     }
+    report.deleted_conflicting += is_mined ? 0 : 1;
     if (work.find_mark(record->head.id) != nullptr) *TRY(work.mark(record->head.id)) = Mark();
     work.erase(*record);
     ++work.changes().counts.deleted;
@@ -207,7 +204,8 @@ Result<> clean_due(Workspace& work, std::size_t records_a_step, std::uint64_t bu
   const std::vector<Record*> records = work.find_due();
   if (records.empty()) return {};
   TRY(clean(work, records, budget, report));
-  if (due.size() == limit) report.done = false;
+  // A change to the one may have made another due that was not.
+  if (due.size() == limit || !work.find_due().empty()) report.done = false;
   return {};
 }
 

@@ -27,6 +27,13 @@ ItemResult set_mined(Workspace& work, Record& record, const BlockRef& block, boo
   return {Outcome::kDone};
 }
 
+Result<> forget_lock(Workspace& work, const Hash256& id) {
+  TRY(work.load_marks({&id, 1}));
+  const Mark* mark = work.find_mark(id);
+  if (mark != nullptr && mark->locked) TRY(work.mark(id))->locked = false;
+  return {};
+}
+
 Result<ItemResult> unset_mined(Workspace& work, Record& record, const BlockRef& block,
                                std::uint64_t height) {
   StoredTx& tx = record.head;

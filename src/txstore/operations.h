@@ -38,6 +38,8 @@ void reset_outputs(Workspace& work, Record& record, const NewTx& tx);
 
 ItemResult set_mined(Workspace& work, Record& record, const BlockRef& block, bool longest_chain,
                      std::uint64_t height);
+// Mining unlocks, also what was locked before the store was built anew. Loaded: the record.
+Result<> forget_lock(Workspace& work, const Hash256& id);
 // A coinbase that no block of the longest chain has any more becomes conflicting.
 Result<ItemResult> unset_mined(Workspace& work, Record& record, const BlockRef& block,
                                std::uint64_t height);

@@ -162,6 +162,7 @@ Result<std::vector<ItemResult>> Store::create(std::span<const NewTx> txs) {
         for (const chain::Outpoint& input : tx.inputs)
           work.changes().counts.parent_missing += work.find_entry(input) == nullptr ? 1 : 0;
       (void)create_record(work, tx, tx.mined_in ? tx.mined_in->height : work.height());
+      if (tx.mined_in) TRY(forget_lock(work, tx.id));
     }
     return results;
   });
@@ -213,11 +214,15 @@ Result<std::vector<SpendResult>> Store::unspend(std::span<const Hash256> spender
 
 Result<std::vector<ItemResult>> Store::set_mined(std::span<const Hash256> ids,
                                                  const BlockRef& block, bool longest_chain) {
-  return for_each_record(
-      *impl_, ids, [&](Workspace& work, Record& record, std::size_t) -> Result<ItemResult> {
-        if (longest_chain && record.head.locked) TRY(work.mark(record.head.id))->locked = false;
-        return txstore::set_mined(work, record, block, longest_chain, block.height);
-      });
+  return for_each_record(*impl_, ids,
+                         [&](Workspace& work, Record& record, std::size_t) -> Result<ItemResult> {
+                           const bool was_locked = record.head.locked;
+                           const ItemResult result =
+                               txstore::set_mined(work, record, block, longest_chain, block.height);
+                           if (was_locked && !record.head.locked)
+                             TRY(forget_lock(work, record.head.id));
+                           return result;
+                         });
 }
 
 Result<std::vector<ItemResult>> Store::unset_mined(std::span<const Hash256> ids,

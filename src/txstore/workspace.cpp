@@ -51,9 +51,25 @@ Result<> Workspace::load_entries(std::span<const chain::Outpoint> outputs) {
   return unit_.load_pages(pages);
 }
 
+namespace {
+
+// Each once, in the order of ids.
+void make_distinct(std::vector<Record*>& records) {
+  std::sort(records.begin(), records.end(),
+            [](const Record* a, const Record* b) { return a->head.id < b->head.id; });
+  records.erase(std::unique(records.begin(), records.end()), records.end());
+}
+
+}  // namespace
+
 Result<> Workspace::load_all_pages(std::span<Record* const> records) {
-  std::vector<PageRef> pages;
+  std::vector<Record*> wanted;
   for (Record* record : records)
+    if (std::ranges::any_of(record->pages, [](const Page& page) { return page.entries.empty(); }))
+      wanted.push_back(record);
+  make_distinct(wanted);
+  std::vector<PageRef> pages;
+  for (Record* record : wanted)
     for (std::uint32_t page = 0; page < record->pages.size(); ++page)
       if (record->pages[page].entries.empty()) pages.push_back({record, page});
   return pages.empty() ? Result<>() : unit_.load_pages(pages);
@@ -63,6 +79,7 @@ Result<> Workspace::load_inputs(std::span<Record* const> records) {
   std::vector<Record*> wanted;
   for (Record* record : records)
     if (!record->has_inputs()) wanted.push_back(record);
+  make_distinct(wanted);
   return wanted.empty() ? Result<>() : unit_.load_inputs(wanted);
 }
 

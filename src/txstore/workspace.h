@@ -34,6 +34,7 @@ class Workspace {
   Result<> load(std::vector<Hash256> ids);
   // The pages of these outputs, of records that are loaded and have them.
   Result<> load_entries(std::span<const chain::Outpoint> outputs);
+  // Of these records, of which one may be there more than once.
   Result<> load_all_pages(std::span<Record* const> records);
   Result<> load_inputs(std::span<Record* const> records);
   // The parents of these records, with the entries that their inputs name.

@@ -27,6 +27,7 @@ ItemResult TxStoreModel::create_one(const NewTx& tx) {
   life.tx.id = tx.id;
   life.tx.coinbase = tx.coinbase;
   life.tx.valid = tx.valid;
+  if (tx.mined_in) all.locked = false;  // mining unlocks
   life.tx.locked = (tx.locked || all.locked) && !tx.mined_in;
   life.tx.preserve_until = all.preserve_until;
   life.tx.outputs = static_cast<std::uint32_t>(tx.outputs.size());
