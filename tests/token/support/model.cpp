@@ -204,6 +204,7 @@ Answer Model::open_hold(const NewHold& hold) {
 Answer Model::capture_hold(const Uuid& id, const Uuid& transaction,
                            std::optional<std::int64_t> amount) {
   const auto found = holds_.find(id);
+  if (amount && *amount <= 0) return refused("invalid_input");
   if (found == holds_.end()) return refused("hold_not_found");
   HoldRow& row = found->second;
   const std::int64_t wanted = amount.value_or(row.hold.amount);
@@ -211,7 +212,6 @@ Answer Model::capture_hold(const Uuid& id, const Uuid& transaction,
     return {.is_repeat = true};
   if (row.state != HoldState::kOpen) return refused("hold_ended");
   if (row.expires_at_ms <= now_ms) return refused("hold_expired");
-  if (wanted <= 0) return refused("invalid_input");
   if (wanted > row.hold.amount) return refused("above_hold");
   if (find(transaction) != nullptr) return refused("id_taken");
   row.state = HoldState::kCaptured;  // the tokens are no longer held when the transfer is judged
