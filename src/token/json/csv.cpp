@@ -141,6 +141,7 @@ Result<std::vector<ImportRow>> parse_import(std::string_view text) {
     if (rows.size() == kMaxImportRows)
       return fail(Code::kTooLarge, "more than {} members; divide the file", kMaxImportRows);
     rows.push_back(TRY_IN(fmt::format("line {}", line.number), read_row(line, columns)));
+    rows.back().line = line.number;
   }
   if (rows.empty()) return fail(Code::kInvalidInput, "no members below the line of columns");
   return rows;

@@ -10,7 +10,7 @@
 namespace coffer::token {
 
 inline constexpr std::size_t kMaxImportBytes = 64u << 20;
-inline constexpr std::size_t kMaxImportRows = 1'000'000;
+inline constexpr std::size_t kMaxImportRows = 100'000;
 
 // As a field; quoted where that is needed. A text that a spreadsheet would take for a formula
 // begins with an apostrophe.
