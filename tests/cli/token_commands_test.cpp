@@ -211,6 +211,25 @@ TEST_P(TokenCommands, ProofAndExportAreCheckedOffLine) {
   expect_refusal(token({"export", directory}), 1, "not an empty directory");
 }
 
+TEST_P(TokenCommands, CommunityDividedByMonths) {
+  const Finished made = token({"init", "monthly", "--partition-by-month"});
+  if (is_sqlite()) return expect_refusal(made, 2, "SQLite has no partitions");
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_EQ(token({"init", "monthly", "--partition-by-month"}).exit_code, 0);
+  const auto monthly = [&](std::vector<std::string> line) {
+    line.insert(line.end(), {"--community", "monthly"});
+    return text(std::move(line));
+  };
+  (void)monthly({"user", "create", "alice"});
+  const std::string id = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
+  EXPECT_EQ(monthly({"transfer", kBank, "alice", "7", "--id", id}),
+            "7 to alice; system_account_communitytoken has 9,993 left\n");
+  EXPECT_NE(monthly({"transfer", kBank, "alice", "7", "--id", id}).find("applied before"),
+            std::string::npos);
+  EXPECT_NE(monthly({"check"}).find(": consistent"), std::string::npos);
+  expect_refusal(token({"init", "--partition-by-month"}), 1, "has transactions already");
+}
+
 TEST_P(TokenCommands, KeysShowTheirSecretOnce) {
   const bj::value made =
       as_json({"keys", "create", "shop", "--scopes", "read,hold", "--for", "90d"});

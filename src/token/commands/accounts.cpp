@@ -6,6 +6,7 @@
 #include "token/json/input.h"
 #include "token/json/output.h"
 #include "token/log/key.h"
+#include "token/partitions.h"
 #include "token/settings.h"
 
 namespace coffer::token {
@@ -15,12 +16,18 @@ struct InitArguments {
   std::string community;
   std::string account = Seed().system_account;
   std::uint64_t issuance = static_cast<std::uint64_t>(Seed().issuance);
+  bool partition_by_month = false;
 };
 
 Result<> run_init(const Context& context, const InitArguments& given) {
   config::Config config = context.config;
   if (!given.community.empty()) config.edit<Settings>().community = given.community;
+  if (given.partition_by_month && has_files(config))
+    return fail(Code::kUsage,
+                "--partition-by-month: SQLite has no partitions; set token.database to a "
+                "PostgreSQL database");
   const OpenLedger ledger = TRY(OpenLedger::make(config));
+  if (given.partition_by_month) TRY(partition_by_month(ledger.store->ledger()));
   const Seed seed{given.account, static_cast<std::int64_t>(given.issuance)};
   const Seeded seeded = TRY(cli::as_usage_error(ledger.store->seed(seed, {"cli"})));
   // The key that signs the log: made with the community, kept beside the other data.
@@ -167,7 +174,9 @@ cli::Command init_command() {
         "Tokens to issue to it",
         {.value = "AMOUNT",
          .show_default = true,
-         .range = {0, std::numeric_limits<std::int64_t>::max()}}}},
+         .range = {0, std::numeric_limits<std::int64_t>::max()}}},
+       {"--partition-by-month", &A::partition_by_month,
+        "Divide the transactions by months, for very many of them (PostgreSQL)"}},
       run_init);
 }
 

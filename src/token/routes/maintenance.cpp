@@ -4,6 +4,7 @@
 #include "base/result.h"
 #include "token/log/key.h"
 #include "token/log/log.h"
+#include "token/partitions.h"
 #include "token/query/counts.h"
 
 namespace coffer::token {
@@ -152,6 +153,9 @@ void Maintenance::watch(const Work& go_on) {
 
 void Maintenance::check_one(Store& store) {
   const std::string& name = store.community();
+  if (const auto made = ensure_partitions(store.ledger()); !made)
+    log::error("partitions of the months ahead were not made; transfers are refused without them",
+               {{"community", name}, {"problem", made.error().message}});
   const auto report = store.check();
   if (!report) return note(name, "check", fail(report.error()));
   const bool is_good = report->is_consistent && report->differences.empty();
