@@ -66,8 +66,8 @@ class TokenModule final : public node::OpenModule {
  private:
   const config::Config& config_;
   // Destroyed from the last to the first: users before what they use. Null when it is off.
-  std::unique_ptr<Communities> communities_;
   std::unique_ptr<Access> access_;
+  std::unique_ptr<Communities> communities_;  // answers what waits when it goes
   std::unique_ptr<CommunityEvents> events_;
   std::unique_ptr<Maintenance> maintenance_;
   std::unique_ptr<DemoLife> life_;

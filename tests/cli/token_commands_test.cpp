@@ -240,6 +240,38 @@ TEST_P(TokenCommands, KeysShowTheirSecretOnce) {
   EXPECT_FALSE(as_json({"keys", "list"}).at("keys").at(0).at("revoked_unix_ms").is_null());
 }
 
+TEST_P(TokenCommands, CommunityIsBackedUpAndRestored) {
+  make_people();
+  const auto db = [&](std::vector<std::string> line) {
+    line.insert(line.begin(), "db");
+    line.insert(line.end(), {"--data", data()});
+    return test::run(line, is_sqlite() ? std::vector<std::string>()
+                                       : std::vector{"COFFER_TOKEN_DATABASE=" + options_.location});
+  };
+  const std::string copy = (dir_.path() / "copy.db").string();
+  const Finished backup = db({"backup", copy, "--module", "token"});
+  const Finished status = db({"status", "--json"});
+  EXPECT_EQ(status.exit_code, 0) << status.err;
+  EXPECT_NE(status.out.find(R"("module":"token")"), std::string::npos) << status.out;
+  EXPECT_NE(status.out.find(R"("pending":[])"), std::string::npos) << status.out;
+  if (!is_sqlite()) {
+    expect_refusal(backup, 2, "pg_dump");
+    const Finished plan = db({"distribute", "--dry-run", "--module", "token"});
+    EXPECT_EQ(plan.exit_code, 0) << plan.err;
+    EXPECT_EQ(plan.out,
+              "BEGIN; SET LOCAL citus.enable_unsafe_triggers = on; SELECT "
+              "citus_schema_distribute('communitytoken'); COMMIT;\n");
+    return;
+  }
+  EXPECT_EQ(backup.exit_code, 0) << backup.err;
+  EXPECT_EQ(token({"transfer", "alice", "bob", "60"}).exit_code, 0);
+  EXPECT_EQ(balance("alice"), "40");
+  const Finished restored = db({"restore", copy, "--replace", "--module", "token"});
+  EXPECT_EQ(restored.exit_code, 0) << restored.err;
+  EXPECT_EQ(balance("alice"), "100");
+  EXPECT_NE(text({"check"}).find(": consistent"), std::string::npos);
+}
+
 INSTANTIATE_TEST_SUITE_P(Every, TokenCommands,
                          testing::Values(sql::test::Engine::kSqlite, sql::test::Engine::kPostgres),
                          sql::test::engine_name);

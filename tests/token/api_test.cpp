@@ -1,4 +1,6 @@
 // The token ledger over HTTP, on a real server with both engines.
+#include <sys/resource.h>
+
 #include "http/test_util.h"
 #include "token/log/proof_file.h"
 #include "token/support/token_server.h"
@@ -142,6 +144,47 @@ TEST_P(TokenApi, ManyTransfersWaitAtOnce) {
   EXPECT_TRUE(posted("/checks", "").at("is_consistent").as_bool());
 }
 
+// While nothing can be committed, and the four workers are free meanwhile.
+TEST_P(TokenApi, ThousandTransfersWaitWithoutHoldingWorkers) {
+  if (!is_sqlite()) GTEST_SKIP() << "a locked wallet does not stop others on PostgreSQL";
+  constexpr std::size_t kWaiting = 1'100;
+  rlimit files{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
+  files.rlim_cur = std::min<rlim_t>(files.rlim_max, 8'192);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &files), 0);
+  if (files.rlim_cur < 4 * kWaiting) GTEST_SKIP() << "too few files may be open here";
+  serve();
+  const Person alice = make_person("alice", 5'000), bob = make_person("bob", 0);
+  const auto other = OpenLedger::open(config_).value();
+  auto connection = other.database->acquire(sql::Access::kWrite).value();
+  std::optional<sql::Transaction> writer = connection.begin().value();
+  ASSERT_TRUE(writer->execute("UPDATE settings SET value = value"));
+  std::vector<std::unique_ptr<http::RawClient>> clients;
+  for (std::size_t i = 0; i < kWaiting; ++i) {
+    const std::string body = transfer_body(alice.wallet, bob.wallet, "1");
+    clients.push_back(std::make_unique<http::RawClient>(fixture_.service->address()));
+    clients.back()->send(
+        fmt::format("POST /api/v1/tokens/village/transfers HTTP/1.1\r\n"
+                    "Host: localhost\r\nAuthorization: Bearer {}\r\n"
+                    "Content-Length: {}\r\n\r\n{}",
+                    fixture_.token(), body.size(), body));
+  }
+  // All of them are there but for the group that waits for the writer.
+  for (int i = 0; i < 400 && store_->group_stats().waiting < kWaiting - 256; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_GE(store_->group_stats().waiting, kWaiting - 256);
+  EXPECT_EQ(fixture_.get("/health/live").status, 200);
+  EXPECT_EQ(get("/wallets/" + alice.wallet, alice.bearer).text("balance"), "5000");
+  writer->rollback();
+  writer.reset();
+  std::size_t applied = 0;
+  for (const auto& client : clients)
+    if (client->read_until("is_repeat").find(" 201 ") != std::string::npos) ++applied;
+  EXPECT_EQ(applied, kWaiting);
+  EXPECT_EQ(balance(bob.wallet), static_cast<std::int64_t>(kWaiting));
+  EXPECT_LT(store_->group_stats().groups, kWaiting / 4);  // they were committed together
+}
+
 TEST_P(TokenApi, StatementIsCsvWhereThatIsAskedFor) {
   serve();
   const Person alice = make_person("alice");
@@ -262,7 +305,8 @@ TEST_P(TokenApi, MaintenanceCountsChecksAndExpires) {
                            R"(coffer_token_consistent{community="village"} 1)",
                            R"(coffer_token_orphan_wallets{community="village"} 0)",
                            R"(coffer_token_circulation{community="village"} 200)",
-                           R"(coffer_token_unlogged{community="village"} 0)"})
+                           R"(coffer_token_unlogged{community="village"} 0)",
+                           R"(coffer_token_grouped_transfers_total{community="village"} 2)"})
     EXPECT_NE(metrics.find(std::string(line) + "\n"), std::string::npos) << line;
   fits(got("/checks"), "TokenCheck");
   fits(got("/statistics"), "TokenStatistics");

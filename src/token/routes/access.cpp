@@ -32,6 +32,13 @@ std::optional<Role> role_in(std::string_view value, std::string_view community) 
   return role ? std::optional(*role) : std::nullopt;
 }
 
+// An actor's name has at most 255 characters.
+std::string actor_name(const std::string& subject) {
+  constexpr std::size_t kMost = 200;
+  return "subject:" +
+         (subject.size() <= kMost ? subject : to_hex(crypto::sha256(as_bytes(subject)).view()));
+}
+
 // Nobody's credential stands in memory as it is.
 std::string memory_key(std::string_view community, std::string_view credential) {
   return std::string(community) + ":" + to_hex(crypto::sha256(as_bytes(credential)).view());
@@ -125,7 +132,7 @@ Result<Principal> Access::by_bearer(std::string_view text, std::string_view comm
   if (auto known = recall(memory)) return *std::move(known);
   Principal who;
   const ExternalIdentity identity{claims.issuer, claims.subject};
-  who.name = "subject:" + claims.subject.substr(0, 240);
+  who.name = actor_name(claims.subject);
   for (const std::string& value : claims.strings(settings_.oidc.roles_claim))
     if (const auto role = role_in(value, community)) who.roles.insert(*role);
   if (store != nullptr) {
@@ -141,12 +148,9 @@ Result<Principal> Access::by_bearer(std::string_view text, std::string_view comm
   return who;
 }
 
-Result<> Access::limit(const Principal& who, const http::Request& request) {
-  std::string caller = who.name;
-  // The host's token is shared by programs on several machines.
-  if (who.kind == Principal::Kind::kHost)
-    caller += "@" + request.remote.substr(0, request.remote.rfind(':'));
-  const std::int64_t wait_ms = limiter_.take(caller);
+Result<> Access::limit(const Principal& who) {
+  if (who.kind == Principal::Kind::kHost) return {};
+  const std::int64_t wait_ms = limiter_.take(who.name);
   if (wait_ms == 0) return {};
   Error error =
       make_error(Code::kUnavailable,

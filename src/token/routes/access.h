@@ -37,8 +37,8 @@ class Access {
   // the provider's keys are unknown; those of the store.
   Result<Principal> identify(const http::Request& request, std::string_view community,
                              Store* store);
-  // Errors: kUnavailable with the reason rate_limited.
-  Result<> limit(const Principal& who, const http::Request& request);
+  // The host's administrator is not limited. Errors: kUnavailable with the reason rate_limited.
+  Result<> limit(const Principal& who);
   // Counts an answer that refuses, and logs a few of them.
   void note_refusal(const Error& error, const http::Request& request, std::string_view who);
   // What was remembered of keys, roles and identities is asked anew.

@@ -44,7 +44,7 @@ Result<Admitted> admit(const TokenRoutes& routes, const Request& request) {
   auto store = routes.communities->find(community);
   if (!store && store.error().code != Code::kNotFound) return fail(store.error());
   Principal who = TRY(routes.access->identify(request, community, store ? *store : nullptr));
-  TRY(routes.access->limit(who, request));
+  TRY(routes.access->limit(who));
   const bool is_nobody = who.kind == Principal::Kind::kPerson && who.roles.empty();
   if (is_nobody) return fail(forbidden(who, Action::kReadSummary));
   if (!store) return fail(store.error());
