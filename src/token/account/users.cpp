@@ -1,6 +1,7 @@
 // Users: made with a wallet, renamed, deleted softly and reactivated. The schema's triggers lock
 // the wallet before its owner changes (T5), and record the event for the log.
 #include "token/account/accounts.h"
+#include "token/query/by_index.h"
 #include "token/query/page.h"
 
 namespace coffer::token {
@@ -38,9 +39,9 @@ Result<User> set_deleted(const Community& community, const Uuid& id, bool delete
   });
 }
 
-Result<std::vector<User>> read_users(sql::Reader& sql, const Community& community,
+Result<std::vector<User>> read_users(sql::Transaction& sql, const Community& community,
                                      std::string_view text, sql::Params params) {
-  sql::Rows rows = TRY(sql.query(text, params));
+  sql::Rows rows = TRY(query_by_index(sql, community, text, params));
   std::vector<User> users;
   while (TRY(rows.next())) users.push_back(TRY(read_user(community, rows)));
   return users;

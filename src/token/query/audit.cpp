@@ -1,5 +1,6 @@
 // What was done, by whom and why, newest first.
 #include "token/account/accounts.h"
+#include "token/query/by_index.h"
 #include "token/query/page.h"
 
 namespace coffer::token {
@@ -7,14 +8,15 @@ namespace {
 
 constexpr std::int64_t kAfterAll = std::numeric_limits<std::int64_t>::max();
 
-Result<std::vector<AuditEntry>> read_audit(sql::Reader& sql, const Community& community,
+Result<std::vector<AuditEntry>> read_audit(sql::Transaction& sql, const Community& community,
                                            const Place& from, std::int64_t oldest_ms,
                                            std::size_t limit) {
   sql::Rows rows =
-      TRY(sql.query(community.sql("SELECT id, at, actor, action, target, reason, detail"
-                                  " FROM @audit WHERE at >= $3 AND (at, id) <= ($1, $2::uuid)"
-                                  " ORDER BY at DESC, id DESC LIMIT $4"),
-                    {from.number, community.id(from.id), oldest_ms, limit}));
+      TRY(query_by_index(sql, community,
+                         community.sql("SELECT id, at, actor, action, target, reason, detail"
+                                       " FROM @audit WHERE at >= $3 AND (at, id) <= ($1, $2::uuid)"
+                                       " ORDER BY at DESC, id DESC LIMIT $4"),
+                         {from.number, community.id(from.id), oldest_ms, limit}));
   std::vector<AuditEntry> entries;
   while (TRY(rows.next())) {
     AuditEntry entry;

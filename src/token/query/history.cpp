@@ -1,6 +1,7 @@
 // The history of a wallet, of a type, or of all, in pages (T7). A wallet has an index on each side;
 // a page merges both. What is left is chosen after rows were read, so each page examines a bounded
 // number of them (E11).
+#include "token/query/by_index.h"
 #include "token/query/page.h"
 #include "token/query/transaction_rows.h"
 
@@ -76,15 +77,16 @@ class HistoryWalk {
     return newest;
   }
 
-  Result<std::vector<Transaction>> fetch(sql::Reader& sql, const Place& from,
+  Result<std::vector<Transaction>> fetch(sql::Transaction& sql, const Place& from,
                                          std::size_t limit) const {
     const std::int64_t until = query_.newest_first ? from_ms_ : to_ms_;
     const auto id = community_.id(from.id);
     sql::Rows rows =
         query_.wallet
-            ? TRY(sql.query(text(kWalletNewest, kWalletOldest),
-                            {community_.id(*query_.wallet), from.number, id, until, limit}))
-            : TRY(sql.query(
+            ? TRY(query_by_index(sql, community_, text(kWalletNewest, kWalletOldest),
+                                 {community_.id(*query_.wallet), from.number, id, until, limit}))
+            : TRY(query_by_index(
+                  sql, community_,
                   query_.type ? text(kTypeNewest, kTypeOldest) : text(kAllNewest, kAllOldest),
                   {query_.type.value_or(0), from.number, id, until, limit}));
     std::vector<Transaction> found;

@@ -1,6 +1,7 @@
 // Statements: the steps of a wallet's balance in the order in which they were booked (T13). A page
 // reads its own entries and nothing of the rest of the history.
 #include "token/account/accounts.h"
+#include "token/query/by_index.h"
 #include "token/query/page.h"
 #include "token/query/wallet_rows.h"
 
@@ -21,13 +22,13 @@ constexpr char kStatementLines[] =
     " LEFT JOIN @transaction_details d ON d.transaction_id = e.transaction_id) x"
     " ORDER BY x.booked_at, x.version";
 
-Result<std::vector<StatementLine>> read_statement_lines(sql::Reader& sql,
+Result<std::vector<StatementLine>> read_statement_lines(sql::Transaction& sql,
                                                         const Community& community,
                                                         const Store::StatementQuery& query,
                                                         const Place& from, std::size_t limit) {
-  sql::Rows rows =
-      TRY(sql.query(community.sql(kStatementLines),
-                    {community.id(query.wallet), from.number, from.second, query.to_ms, limit}));
+  sql::Rows rows = TRY(
+      query_by_index(sql, community, community.sql(kStatementLines),
+                     {community.id(query.wallet), from.number, from.second, query.to_ms, limit}));
   std::vector<StatementLine> lines;
   while (TRY(rows.next())) {
     StatementLine line;

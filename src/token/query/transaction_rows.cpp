@@ -1,6 +1,7 @@
 #include "token/query/transaction_rows.h"
 
 #include "sql/postgres_array.h"
+#include "token/query/by_index.h"
 
 namespace coffer::token {
 namespace {
@@ -55,7 +56,7 @@ Result<Transaction> read_transaction(const Community& community, const sql::Rows
   return transaction;
 }
 
-Result<> describe_transactions(sql::Reader& sql, const Community& community,
+Result<> describe_transactions(sql::Transaction& sql, const Community& community,
                                std::span<Transaction> transactions) {
   if (transactions.empty()) return {};
   if (community.is_sqlite()) {
@@ -75,8 +76,8 @@ Result<> describe_transactions(sql::Reader& sql, const Community& community,
     senders.add(each.from);
     recipients.add(each.to);
   }
-  sql::Rows rows =
-      TRY(sql.query(community.sql(kDescribeMany), {ids.view(), senders.view(), recipients.view()}));
+  sql::Rows rows = TRY(query_by_index(sql, community, community.sql(kDescribeMany),
+                                      {ids.view(), senders.view(), recipients.view()}));
   for (Transaction& each : transactions) TRY(read_description(community, rows, each));
   return {};
 }

@@ -12,7 +12,7 @@ Result<Transaction> read_transaction(const Community& community, const sql::Rows
 
 // Adds names of owners, memo, metadata, actor, reversals and the place in the log. Cost: some
 // look-ups by key for each, on PostgreSQL in one statement.
-Result<> describe_transactions(sql::Reader& sql, const Community& community,
+Result<> describe_transactions(sql::Transaction& sql, const Community& community,
                                std::span<Transaction> transactions);
 
 }  // namespace coffer::token

@@ -1,5 +1,6 @@
 // Wallets as they are now and as they were: one row, and one entry for a moment of the past (T13).
 #include "token/account/accounts.h"
+#include "token/query/by_index.h"
 #include "token/query/page.h"
 #include "token/query/wallet_rows.h"
 
@@ -75,7 +76,8 @@ Result<Page<Wallet>> Store::wallets(const PageOptions& page) const {
   const Place start = TRY(seal.open(page.cursor)).value_or(Place{});
   const auto fetch = [&](sql::Transaction& sql, const Place& from,
                          std::size_t limit) -> Result<std::vector<Wallet>> {
-    sql::Rows rows = TRY(sql.query(
+    sql::Rows rows = TRY(query_by_index(
+        sql, community,
         community.sql(COFFER_SELECT_WALLETS " WHERE w.id >= $1::uuid ORDER BY w.id LIMIT $2"),
         {community.id(from.id), limit}));
     std::vector<Wallet> wallets;
