@@ -93,6 +93,9 @@ function(coffer_library name)
       target_link_libraries(${prebuilt} INTERFACE coffer_${dependency})
     endforeach()
     target_link_libraries(${prebuilt} INTERFACE ${ARG_LINK})
+    # Sources that this directory adds later, such as generated ones, are in the archive, too.
+    cmake_language(EVAL CODE
+      "cmake_language(DEFER CALL set_property TARGET coffer_${name} PROPERTY SOURCES \"${sources}\")")
   endif()
   add_library(coffer_${name} STATIC ${sources})
   add_library(coffer::${name} ALIAS coffer_${name})
