@@ -202,11 +202,11 @@ TEST_P(TokenRole, CannotWriteWhatOnlyTheOwnerMay) {
     TRY(sql.script(
         "CREATE TEMPORARY TABLE wallets AS SELECT * FROM village.wallets;"
         "UPDATE wallets SET balance = 1000000; SET LOCAL search_path = pg_temp, village"));
-    TRY(sql.execute(raw("INSERT INTO @transactions (id, from_wallet_id, to_wallet_id, amount,"
-                        " transaction_type, created_at) VALUES (" +
-                        id_text(new_id()) + ", " + id_text(alice_.wallet) + ", " +
-                        id_text(bob_.wallet) + ", 10, 1, $1)"),
-                    {now()}));
+    (void)TRY(sql.execute(raw("INSERT INTO @transactions (id, from_wallet_id, to_wallet_id, amount,"
+                              " transaction_type, created_at) VALUES (" +
+                              id_text(new_id()) + ", " + id_text(alice_.wallet) + ", " +
+                              id_text(bob_.wallet) + ", 10, 1, $1)"),
+                          {now()}));
     return {};
   });
   EXPECT_EQ(outcome(shadowed), "conflict TK009");

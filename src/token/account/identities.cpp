@@ -43,7 +43,8 @@ Result<> Store::link_identity(const Uuid& user, const ExternalIdentity& identity
 Result<> insert_identity(sql::Transaction& sql, const Community& community, const Uuid& user,
                          const ExternalIdentity& identity, const Actor& actor,
                          std::int64_t now_ms) {
-  TRY(sql.execute(community.sql("INSERT INTO @external_identities"
+  (void)TRY(
+      sql.execute(community.sql("INSERT INTO @external_identities"
                                 " (issuer, subject, user_id, created_at, created_by)"
                                 " VALUES ($1, $2, $3::uuid, $4, $5)"),
                   {identity.issuer, identity.subject, community.id(user), now_ms, actor.name}));
@@ -57,9 +58,9 @@ Result<> Store::unlink_identity(const ExternalIdentity& identity, const Actor& a
   return write_as(community, actor, [&](sql::Transaction& sql) -> Result<> {
     const auto linked = TRY(find_linked_user(sql, community, identity));
     if (!linked) return {};
-    TRY(sql.execute(community.sql("DELETE FROM @external_identities"
-                                  " WHERE issuer = $1 AND subject = $2"),
-                    {identity.issuer, identity.subject}));
+    (void)TRY(sql.execute(community.sql("DELETE FROM @external_identities"
+                                        " WHERE issuer = $1 AND subject = $2"),
+                          {identity.issuer, identity.subject}));
     return audit_now(sql, community, actor, "unlink_identity", to_string(*linked),
                      identity_detail(identity));
   });

@@ -47,16 +47,16 @@ Result<> insert_on_postgres(sql::Transaction& sql, const Community& community, M
     issuers.add(member.row->identity->issuer);
     subjects.add(member.row->identity->subject);
   }
-  TRY(sql.execute(community.sql("INSERT INTO @wallets (id, created_at, updated_at)"
-                                " SELECT k.id, $2::bigint, $2::bigint FROM unnest($1::uuid[])"
-                                " AS k (id)"),
-                  {wallets.view(), now_ms}));
-  TRY(sql.execute(
+  (void)TRY(sql.execute(community.sql("INSERT INTO @wallets (id, created_at, updated_at)"
+                                      " SELECT k.id, $2::bigint, $2::bigint FROM unnest($1::uuid[])"
+                                      " AS k (id)"),
+                        {wallets.view(), now_ms}));
+  (void)TRY(sql.execute(
       community.sql("INSERT INTO @users (id, wallet_id, username, created_at, updated_at)"
                     " SELECT k.id, k.wallet, k.name, $4::bigint, $4::bigint"
                     " FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS k (id, wallet, name)"),
       {users.view(), wallets.view(), names.view(), now_ms}));
-  TRY(sql.execute(
+  (void)TRY(sql.execute(
       community.sql("INSERT INTO @external_identities (issuer, subject, user_id, created_at,"
                     " created_by) SELECT k.issuer, k.subject, k.id, $4::bigint, $5::text"
                     " FROM unnest($1::uuid[], $2::text[], $3::text[]) AS k (id, issuer, subject)"),
@@ -70,15 +70,15 @@ Result<> pay_on_postgres(sql::Transaction& sql, const Community& community, Memb
                       wallets = ids_of(members, &NewMember::wallet);
   PostgresArray amounts(Element::kInt8);
   for (const NewMember& member : members) amounts.add(member.row->balance);
-  TRY(sql.execute(
+  (void)TRY(sql.execute(
       community.sql("INSERT INTO @transactions (id, from_wallet_id, to_wallet_id, amount,"
                     " transaction_type, created_at) SELECT k.id, $4::uuid, k.wallet, k.amount, 1,"
                     " $5::bigint FROM unnest($1::uuid[], $2::uuid[], $3::bigint[])"
                     " WITH ORDINALITY AS k (id, wallet, amount, n) ORDER BY k.n"),
       {transfers.view(), wallets.view(), amounts.view(), payer, now_ms}));
-  TRY(sql.execute(community.sql("INSERT INTO @transaction_details (transaction_id, actor)"
-                                " SELECT k.id, $2::text FROM unnest($1::uuid[]) AS k (id)"),
-                  {transfers.view(), actor.name}));
+  (void)TRY(sql.execute(community.sql("INSERT INTO @transaction_details (transaction_id, actor)"
+                                      " SELECT k.id, $2::text FROM unnest($1::uuid[]) AS k (id)"),
+                        {transfers.view(), actor.name}));
   return {};
 }
 

@@ -95,7 +95,8 @@ Result<WalletLimits> Store::set_limits(const Uuid& wallet, const WalletLimits& l
                                       " WHERE wallet_id = $1::uuid"),
                         {community.id(wallet), limits.per_transfer, limits.per_day}));
     if (changed == 0)
-      TRY(sql.execute(community.sql("INSERT INTO @wallet_limits (wallet_id, per_transfer, per_day)"
+      (void)TRY(
+          sql.execute(community.sql("INSERT INTO @wallet_limits (wallet_id, per_transfer, per_day)"
                                     " VALUES ($1::uuid, $2, $3)"),
                       {community.id(wallet), limits.per_transfer, limits.per_day}));
     TRY(audit_now(sql, community, actor, "set_limits", to_string(wallet), limits_detail(limits)));

@@ -89,7 +89,7 @@ class LogTest : public sql::test::EngineTest {
   }
   static Result<> insert_payment(sql::Transaction& sql, const Community& community, const Uuid& id,
                                  const Uuid& from, const Uuid& to, std::int64_t amount) {
-    TRY(sql.execute(
+    (void)TRY(sql.execute(
         community.sql("INSERT INTO @transactions (id, from_wallet_id, to_wallet_id, amount,"
                       " transaction_type, created_at)"
                       " VALUES ($1::uuid, $2::uuid, $3::uuid, $4, 1, 1700000000000)"),
@@ -110,7 +110,7 @@ class LogTest : public sql::test::EngineTest {
     const SealedDetail sealed = seal_detail(memo);
     const auto done = db().run_transaction([&](sql::Transaction& sql) -> Result<> {
       TRY(insert_payment(sql, community(), id, bank_, alice_, 5));
-      TRY(sql.execute(
+      (void)TRY(sql.execute(
           community().sql("INSERT INTO @transaction_details (transaction_id, memo, memo_salt,"
                           " memo_hash, actor) VALUES ($1::uuid, $2, $3, $4, 'user:alice')"),
           {community().id(id), memo, sealed.salt, sealed.hash}));
