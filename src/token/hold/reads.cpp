@@ -25,22 +25,35 @@ Result<HoldCursor> parse_hold_cursor(std::string_view text) {
   return cursor;
 }
 
-// The wallet's holds, or those for it, of any state or open ones.
-const char* hold_page_statement(bool by_wallet, bool open_only) {
-  static constexpr const char* kStatements[2][2] = {
-      {"SELECT " COFFER_HOLD_COLUMNS
-       " FROM @holds h WHERE h.to_wallet_id = $1::uuid AND (h.created_at, h.id) < ($2, $3::uuid)"
-       " ORDER BY h.created_at DESC, h.id DESC LIMIT $4",
-       "SELECT " COFFER_HOLD_COLUMNS
-       " FROM @holds h WHERE h.to_wallet_id = $1::uuid AND (h.created_at, h.id) < ($2, $3::uuid)"
-       " AND h.state = 'open' ORDER BY h.created_at DESC, h.id DESC LIMIT $4"},
-      {"SELECT " COFFER_HOLD_COLUMNS
-       " FROM @holds h WHERE h.wallet_id = $1::uuid AND (h.created_at, h.id) < ($2, $3::uuid)"
-       " ORDER BY h.created_at DESC, h.id DESC LIMIT $4",
-       "SELECT " COFFER_HOLD_COLUMNS
-       " FROM @holds h WHERE h.wallet_id = $1::uuid AND (h.created_at, h.id) < ($2, $3::uuid)"
-       " AND h.state = 'open' ORDER BY h.created_at DESC, h.id DESC LIMIT $4"}};
-  return kStatements[by_wallet ? 1 : 0][open_only ? 1 : 0];
+// A page of open holds looks at so many holds and may be shorter than asked for (E11).
+constexpr std::size_t kExaminedForOpen = 2'000;
+
+constexpr const char* kHoldsOfPayer =
+    "SELECT " COFFER_HOLD_COLUMNS
+    " FROM @holds h WHERE h.wallet_id = $1::uuid AND (h.created_at, h.id) < ($2, $3::uuid)"
+    " ORDER BY h.created_at DESC, h.id DESC LIMIT $4";
+constexpr const char* kHoldsOfRecipient =
+    "SELECT " COFFER_HOLD_COLUMNS
+    " FROM @holds h WHERE h.to_wallet_id = $1::uuid AND (h.created_at, h.id) < ($2, $3::uuid)"
+    " ORDER BY h.created_at DESC, h.id DESC LIMIT $4";
+
+// Those of the rows that are asked for; `examined` is how many rows there are at most.
+Result<Page<Hold>> read_hold_page(sql::Rows rows, const Community& community,
+                                  const Store::HoldQuery& query, std::size_t examined) {
+  Page<Hold> page;
+  std::size_t seen = 0;
+  HoldCursor last;
+  while (TRY(rows.next())) {
+    if (seen == examined || page.items.size() == query.page.count) {
+      page.cursor = fmt::format("{}.{}", last.created_at_ms, to_string(last.id));
+      break;
+    }
+    Hold hold = TRY(read_hold(rows, community));
+    ++seen;
+    last = {hold.created_at_ms, hold.id};
+    if (!query.open_only || hold.state == HoldState::kOpen) page.items.push_back(std::move(hold));
+  }
+  return page;
 }
 
 }  // namespace
@@ -85,22 +98,15 @@ Result<Page<Hold>> Store::holds(const HoldQuery& query) const {
   cursor.created_at_ms = std::numeric_limits<std::int64_t>::max();
   if (!query.page.cursor.empty()) cursor = TRY(parse_hold_cursor(query.page.cursor));
   const Community& community = impl_->community;
+  const std::size_t examined =
+      query.open_only ? std::max(kExaminedForOpen, query.page.count) : query.page.count;
   return community.database().run_transaction(
       [&](sql::Transaction& sql) -> Result<Page<Hold>> {
         sql::Rows rows = TRY(sql.query(
-            community.sql(hold_page_statement(query.wallet.has_value(), query.open_only)),
+            community.sql(query.wallet ? kHoldsOfPayer : kHoldsOfRecipient),
             {community.id(query.wallet ? *query.wallet : *query.recipient), cursor.created_at_ms,
-             community.id(cursor.id), static_cast<std::int64_t>(query.page.count) + 1}));
-        Page<Hold> page;
-        while (TRY(rows.next())) {
-          if (page.items.size() == query.page.count) {
-            const Hold& last = page.items.back();
-            page.cursor = fmt::format("{}.{}", last.created_at_ms, to_string(last.id));
-            break;
-          }
-          page.items.push_back(TRY(read_hold(rows, community)));
-        }
-        return page;
+             community.id(cursor.id), static_cast<std::int64_t>(examined) + 1}));
+        return read_hold_page(std::move(rows), community, query, examined);
       },
       kRead);
 }

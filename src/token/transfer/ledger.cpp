@@ -125,6 +125,28 @@ Result<> insert_and_commit(sql::Transaction& sql, const Community& community,
   return sql.commit();
 }
 
+Result<> insert_at_once(sql::Transaction& sql, const Community& community,
+                        std::span<Pending> pending) {
+  return community.is_sqlite() ? insert_at_once_sqlite(sql, community, pending)
+                               : insert_at_once_postgres(sql, community, pending);
+}
+
+void answer_backwards(std::span<Pending> pending, Balances balances, std::int64_t now_ms) {
+  for (std::size_t i = pending.size(); i-- > 0;) {
+    const Transfer& transfer = *pending[i].transfer;
+    std::int64_t& sender = balances[transfer.from];
+    pending[i].answer = Applied{transfer.id, transfer.created_at_ms.value_or(now_ms), sender};
+    if (transfer.from == transfer.to) {
+      sender -= transfer.amount;
+      continue;
+    }
+    sender += transfer.amount;
+    // Those who only receive are not asked for.
+    if (const auto found = balances.find(transfer.to); found != balances.end())
+      found->second -= transfer.amount;
+  }
+}
+
 Result<WalletState> read_wallet_state(const sql::Rows& rows, const Community& community) {
   WalletState state;
   state.id = TRY(community.read_id(rows, 0));

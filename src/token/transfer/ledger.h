@@ -74,7 +74,20 @@ Result<> insert_and_commit(sql::Transaction& sql, const Community& community,
 Result<> insert_transfers(sql::Transaction& sql, const Community& community,
                           std::span<const Pending> pending, std::span<const std::size_t> accepted);
 
+// Inserts all of them without a look first, commits and answers: the mover judges (T1). Half the
+// work of the steps above, for lists that are probably good. Errors: a refusal, or an id that
+// exists, with nothing inserted; the steps above then say whose.
+Result<> insert_at_once(sql::Transaction& sql, const Community& community,
+                        std::span<Pending> pending);
+// The answers of a list that was applied, from what its senders have in the end.
+using Balances = std::unordered_map<Uuid, std::int64_t, HashOfHash>;
+void answer_backwards(std::span<Pending> pending, Balances balances, std::int64_t now_ms);
+
 // ---- of one engine (postgres.cpp, sqlite.cpp) ----
+Result<> insert_at_once_postgres(sql::Transaction& sql, const Community& community,
+                                 std::span<Pending> pending);
+Result<> insert_at_once_sqlite(sql::Transaction& sql, const Community& community,
+                               std::span<Pending> pending);
 Result<Situation> read_situation_postgres(sql::Transaction& sql, const Community& community,
                                           std::span<const Pending> pending, LockMode mode);
 Result<Situation> read_situation_sqlite(sql::Transaction& sql, const Community& community,

@@ -38,6 +38,19 @@ constexpr const char* kInsertTransactions =
     " FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[], $5::bigint[], $6::bigint[])"
     " AS u (id, sender, recipient, amount, type, created)";
 
+// With the database's clock where the client gave no time.
+constexpr const char* kInsertTimed =
+    "INSERT INTO @transactions (id, from_wallet_id, to_wallet_id, amount, transaction_type,"
+    " created_at) SELECT u.id, u.sender, u.recipient, u.amount, u.type::integer,"
+    " coalesce(u.created, n.now_ms) FROM (SELECT @now AS now_ms) n, unnest($1::uuid[],"
+    " $2::uuid[], $3::uuid[], $4::bigint[], $5::bigint[], $6::bigint[])"
+    " AS u (id, sender, recipient, amount, type, created)";
+
+constexpr const char* kFindTime = "SELECT t.created_at FROM @transactions t WHERE t.id = $1::uuid";
+
+constexpr const char* kFindBalances =
+    "SELECT w.id, w.balance FROM unnest($1::uuid[]) AS k (id) JOIN @wallets w ON w.id = k.id";
+
 constexpr const char* kInsertActors =
     "INSERT INTO @transaction_details (transaction_id, actor)"
     " SELECT u.id, u.actor FROM unnest($1::uuid[], $2::text[]) AS u (id, actor)";
@@ -64,6 +77,44 @@ class DetailArrays {
 
   PostgresArray texts{Element::kText}, salts{Element::kBytea}, hashes{Element::kBytea};
   bool has_any = false;
+};
+
+// The columns of transactions and of their details.
+class InsertArrays {
+ public:
+  void add(const Pending& item, std::optional<std::int64_t> created_at_ms) {
+    const Transfer& transfer = *item.transfer;
+    ids_.add(transfer.id);
+    senders_.add(transfer.from);
+    recipients_.add(transfer.to);
+    amounts_.add(transfer.amount);
+    types_.add(transfer.type);
+    times_.add(created_at_ms);
+    actors_.add(item.actor);
+    memos_.add(transfer.memo);
+    metadata_.add(transfer.metadata);
+  }
+  std::vector<sql::Param> rows() const {
+    return {ids_.view(),     senders_.view(), recipients_.view(),
+            amounts_.view(), types_.view(),   times_.view()};
+  }
+  std::vector<sql::Param> details() const {
+    std::vector<sql::Param> columns = {ids_.view(), actors_.view()};
+    if (has_details())
+      columns.insert(columns.end(),
+                     {memos_.texts.view(), memos_.salts.view(), memos_.hashes.view(),
+                      metadata_.texts.view(), metadata_.salts.view(), metadata_.hashes.view()});
+    return columns;
+  }
+  const char* details_statement() const { return has_details() ? kInsertDetails : kInsertActors; }
+
+ private:
+  bool has_details() const { return memos_.has_any || metadata_.has_any; }
+
+  PostgresArray ids_{Element::kUuid}, senders_{Element::kUuid}, recipients_{Element::kUuid},
+      amounts_{Element::kInt8}, types_{Element::kInt8}, times_{Element::kInt8},
+      actors_{Element::kText};
+  DetailArrays memos_, metadata_;
 };
 
 }  // namespace
@@ -98,36 +149,44 @@ Result<Situation> read_situation_postgres(sql::Transaction& sql, const Community
 Result<> insert_postgres(sql::Transaction& sql, const Community& community,
                          std::span<const Pending> pending, std::span<const std::size_t> accepted,
                          bool commit) {
-  PostgresArray ids(Element::kUuid), senders(Element::kUuid), recipients(Element::kUuid),
-      amounts(Element::kInt8), types(Element::kInt8), times(Element::kInt8), actors(Element::kText);
-  DetailArrays memos, metadata;
-  for (const std::size_t place : accepted) {
-    const Transfer& transfer = *pending[place].transfer;
-    ids.add(transfer.id);
-    senders.add(transfer.from);
-    recipients.add(transfer.to);
-    amounts.add(transfer.amount);
-    types.add(transfer.type);
-    times.add(pending[place].answer->created_at_ms);
-    actors.add(pending[place].actor);
-    memos.add(transfer.memo);
-    metadata.add(transfer.metadata);
-  }
-  const std::vector<sql::Param> rows = {ids.view(),     senders.view(), recipients.view(),
-                                        amounts.view(), types.view(),   times.view()};
-  std::vector<sql::Param> details = {ids.view(), actors.view()};
-  const bool has_details = memos.has_any || metadata.has_any;
-  if (has_details)
-    details.insert(details.end(),
-                   {memos.texts.view(), memos.salts.view(), memos.hashes.view(),
-                    metadata.texts.view(), metadata.salts.view(), metadata.hashes.view()});
-  const sql::Statement statements[] = {
-      {community.sql(kInsertTransactions), rows},
-      {community.sql(has_details ? kInsertDetails : kInsertActors), details}};
+  InsertArrays arrays;
+  for (const std::size_t place : accepted)
+    arrays.add(pending[place], pending[place].answer->created_at_ms);
+  const auto rows = arrays.rows(), details = arrays.details();
+  const sql::Statement statements[] = {{community.sql(kInsertTransactions), rows},
+                                       {community.sql(arrays.details_statement()), details}};
   if (commit)
     TRY(sql.commit_with(statements));
   else
     TRY(sql.run_all(statements));
+  return {};
+}
+
+Result<> insert_at_once_postgres(sql::Transaction& sql, const Community& community,
+                                 std::span<Pending> pending) {
+  InsertArrays arrays;
+  PostgresArray senders(Element::kUuid);
+  std::unordered_set<Uuid, HashOfHash> seen;
+  Uuid timed = pending.front().transfer->id;  // one that gets the database's time
+  for (const Pending& item : pending) {
+    arrays.add(item, item.transfer->created_at_ms);
+    if (!item.transfer->created_at_ms) timed = item.transfer->id;
+    if (seen.insert(item.transfer->from).second) senders.add(item.transfer->from);
+  }
+  const auto rows = arrays.rows(), details = arrays.details();
+  auto answers = TRY(sql.commit_with({{kPlanWithIndexes, {}},
+                                      {community.sql(kInsertTimed), rows},
+                                      {community.sql(arrays.details_statement()), details},
+                                      {community.sql(kFindTime), {timed}},
+                                      {community.sql(kFindBalances), {senders.view()}}}));
+  TRY(answers[3].next());
+  const std::int64_t now_ms = TRY(answers[3].get<std::int64_t>(0));
+  Balances balances;
+  while (TRY(answers[4].next())) {
+    const Uuid id = TRY(community.read_id(answers[4], 0));
+    balances.emplace(id, TRY(answers[4].get<std::int64_t>(1)));
+  }
+  answer_backwards(pending, std::move(balances), now_ms);
   return {};
 }
 

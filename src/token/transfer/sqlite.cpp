@@ -69,4 +69,27 @@ Result<> insert_sqlite(sql::Transaction& sql, const Community& community,
   return {};
 }
 
+Result<> insert_at_once_sqlite(sql::Transaction& sql, const Community& community,
+                               std::span<Pending> pending) {
+  const std::int64_t now_ms = TRY(database_now(sql, community));
+  std::vector<std::size_t> all(pending.size());
+  for (std::size_t i = 0; i < pending.size(); ++i) {
+    all[i] = i;
+    pending[i].answer =
+        Applied{.created_at_ms = pending[i].transfer->created_at_ms.value_or(now_ms)};
+  }
+  TRY(insert_sqlite(sql, community, pending, all));
+  Balances balances;
+  for (const Pending& item : pending) {
+    const Uuid& sender = item.transfer->from;
+    if (balances.contains(sender)) continue;
+    const auto balance = TRY(sql.value<std::int64_t>(
+        community.sql("SELECT balance FROM wallets WHERE id = $1"), {community.id(sender)}));
+    balances.emplace(sender, balance.value_or(0));
+  }
+  TRY(sql.commit());
+  answer_backwards(pending, std::move(balances), now_ms);
+  return {};
+}
+
 }  // namespace coffer::token

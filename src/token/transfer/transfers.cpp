@@ -70,6 +70,32 @@ Result<> commit_batch(sql::Transaction& sql, const Community& community, BatchMo
   return insert_and_commit(sql, community, work.pending, accepted);
 }
 
+bool is_refusal(const Error& error) {
+  return error.code == Code::kConflict || error.code == Code::kInvalidInput ||
+         error.code == Code::kNotFound;
+}
+
+// Most batches are good: they are inserted at once. What remains is decided first.
+Result<> run_batch(const Community& community, BatchMode mode, BatchWork& work) {
+  bool is_again = false;
+  auto done = community.database().run_transaction(
+      [&](sql::Transaction& sql) {
+        // The outcome of the attempt before may be unknown.
+        for (Pending& item : work.pending) item.was_sent = is_again;
+        is_again = true;
+        return insert_at_once(sql, community, work.pending);
+      },
+      kWrite);
+  for (int attempt = 1; !done && is_refusal(done.error()); ++attempt) {
+    if (attempt > kBatchAttempts) break;
+    done = community.database().run_transaction(
+        [&](sql::Transaction& sql) { return commit_batch(sql, community, mode, work); }, kWrite);
+    if (!done && done.error().reason != "unique") break;
+  }
+  if (!done) return std::unexpected(explain(std::move(done).error()));
+  return {};
+}
+
 }  // namespace
 
 void Store::submit(Transfer transfer, Actor actor, Done done) {
@@ -96,15 +122,7 @@ Result<BatchAnswers> Store::batch(std::span<const Transfer> transfers, BatchMode
                 kMaxBatch);
   BatchAnswers answers(transfers.size());
   BatchWork work = TRY(check_batch(transfers, mode, actor, answers));
-  const Community& community = impl_->community;
-  for (int attempt = 1; !work.pending.empty(); ++attempt) {
-    auto done = community.database().run_transaction(
-        [&](sql::Transaction& sql) { return commit_batch(sql, community, mode, work); }, kWrite);
-    if (done) break;
-    Error error = explain(std::move(done).error());
-    if (error.reason != "unique" || attempt == kBatchAttempts)
-      return std::unexpected(std::move(error));
-  }
+  if (!work.pending.empty()) TRY(run_batch(impl_->community, mode, work));
   for (std::size_t i = 0; i < work.places.size(); ++i)
     answers[work.places[i]] = std::move(work.pending[i].answer);
   return answers;

@@ -1,3 +1,4 @@
+#include "base/random.h"
 #include "token/details.h"
 #include "token/transfer/test_ledger.h"
 
@@ -288,6 +289,52 @@ TEST_P(TokenTransfers, BatchIsAppliedAsAWholeOrNotAtAll) {
   EXPECT_EQ(reason_of((*each)[5]), "id_taken");
   EXPECT_EQ(balance(bob_), 1'000);
   expect_consistent();
+}
+
+// Balances are worked out backwards from the last ones.
+TEST_P(TokenTransfers, BatchAnswersAreStepsOfTheBalance) {
+  Rng rng(5);
+  const std::vector<Uuid> wallets = {bank_, make_wallet(5'000), make_wallet(5'000), make_wallet()};
+  std::vector<Transfer> all;
+  for (int i = 0; i < 200; ++i) {
+    const auto from = rng.below(3), to = rng.below(4);
+    all.push_back(make_transfer(wallets[from], wallets[from != 0 && to == from ? 3 : to],
+                                1 + static_cast<std::int64_t>(rng.below(20))));
+    if (rng.one_in(10)) all.back().created_at_ms = kNow - 5;
+  }
+  const auto done = store().batch(all, BatchMode::kAll, kTester);
+  ASSERT_TRUE(done) << done.error().message;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ((*done)[i]->balance,
+              count("SELECT balance FROM @wallet_entries WHERE transaction_id = $1::uuid"
+                    " AND wallet_id = $2::uuid",
+                    {id(all[i].id), id(all[i].from)}))
+        << i;
+    EXPECT_EQ((*done)[i]->created_at_ms, all[i].created_at_ms.value_or(kNow));
+    EXPECT_FALSE((*done)[i]->is_repeat);
+  }
+  expect_consistent();
+  const auto again = store().batch(all, BatchMode::kEach, kTester);
+  ASSERT_TRUE(again) << again.error().message;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_TRUE((*again)[i]->is_repeat);
+    EXPECT_EQ((*again)[i]->balance, (*done)[i]->balance);
+    EXPECT_EQ((*again)[i]->created_at_ms, (*done)[i]->created_at_ms);
+  }
+}
+
+// Nothing is looked at first: a good batch is one wait for the server.
+TEST_P(TokenTransfers, GoodBatchWaitsOnceForTheServer) {
+  if (is_sqlite()) GTEST_SKIP() << "there is no server";
+  const auto batch_of_two = [&] {
+    return store().batch(
+        std::vector{make_transfer(alice_, bob_, 1), make_transfer(bob_, alice_, 1)},
+        BatchMode::kAll, kTester);
+  };
+  ASSERT_TRUE(batch_of_two());  // statements are prepared
+  const auto waits = db().stats().server_waits;
+  ASSERT_TRUE(batch_of_two());
+  EXPECT_EQ(db().stats().server_waits - waits, 1u);
 }
 
 TEST_P(TokenTransfers, BatchIsBounded) {
