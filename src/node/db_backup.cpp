@@ -92,7 +92,7 @@ Result<> run_db_restore(const Context& context, const DbRestoreArguments& argume
                 database.where.tool_flags, arguments.file);
   const auto alone = TRY(keep_daemons_out(database.config));
   TRY(resolve_restore(database));
-  if (database.is_in_data_dir()) TRY(make_directory(database.config.data_dir, 0700));
+  TRY(make_place(database));
   const sql::Restored restored = TRY(copy_back(database, arguments));
   if (context.json) {
     json::Writer out;
@@ -105,15 +105,18 @@ Result<> run_db_restore(const Context& context, const DbRestoreArguments& argume
     cli::print_line(out.take());
     return cli::finish_output();
   }
-  const sql::Identity whose = restored.status.identity.value_or(sql::Identity{});
-  cli::print_line(fmt::format("{} restored from {}: {} of {} {}, {}", database.where.name,
-                              arguments.file, database.store().content, whose.chain, whose.network,
+  const auto& whose = restored.status.identity;  // of no network: a token ledger
+  const std::string of_network =
+      whose ? fmt::format(" of {} {}", whose->chain, whose->network) : "";
+  cli::print_line(fmt::format("{} restored from {}: {}{}, {}", database.where.name, arguments.file,
+                              database.store().content, of_network,
                               cli::human_bytes(counted(restored.size_bytes))));
   if (!restored.kept.empty())
     cli::print_line(fmt::format("the previous database is kept as {}", restored.kept.string()));
   if (!restored.status.pending.empty())
     cli::print_line(fmt::format("pending migrations: {}; the next start applies them",
                                 restored.status.pending.size()));
+  if (!whose) return cli::finish_output();
   cli::print_line(
       "next: start coffer; it catches up with the chain and compares unconfirmed transactions with "
       "the node's mempool");

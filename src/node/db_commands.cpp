@@ -187,7 +187,7 @@ struct MigratedDatabase {
 };
 
 Result<MigratedDatabase> migrate_one(SqlDatabase wanted) {
-  if (wanted.is_in_data_dir()) TRY(make_directory(wanted.config.data_dir, 0700));
+  TRY(make_place(wanted));
   const auto database = TRY(sql::Database::open(wanted.options));
   TRY(resolve_network(*database, wanted));
   return MigratedDatabase{database->name(), TRY(sql::migrate(*database, wanted.migrations))};

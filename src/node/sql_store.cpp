@@ -46,6 +46,12 @@ bool SqlDatabase::is_in_data_dir() const {
   return std::get<std::string*>(slot)->empty();
 }
 
+Result<> make_place(const SqlDatabase& database) {
+  if (!database.is_in_data_dir() || database.where.path.empty()) return {};
+  TRY(make_directory(database.config.data_dir, 0700));
+  return make_directory(database.where.path.parent_path(), 0700);
+}
+
 Result<SqlDatabase> find_sql_database(const config::Config& config, const Module& module) {
   SqlDatabase found;
   found.module = &module;

@@ -35,6 +35,9 @@ struct SqlDatabase {
   // Whether it is a file in the data directory, which may have to be made.
   bool is_in_data_dir() const;
 };
+// The directories of a database that is a file in the data directory. Errors: those of
+// make_directory().
+Result<> make_place(const SqlDatabase& database);
 // The database of a module that has one. Opens no SQL database.
 // Errors: kUnavailable if the settings have none, saying why; those of stored_network_config().
 Result<SqlDatabase> find_sql_database(const config::Config& config, const Module& module);

@@ -205,7 +205,9 @@ Result<MigrationStatus> check_copy(const fs::path& path, const MigrateOptions& e
     if (answer != "ok") return fail(Code::kCorrupt, "it is damaged; restore another backup");
   }
   MigrationStatus status = TRY(migration_status(*database, expected));
-  if (!status.identity) return fail(Code::kInvalidInput, "it is no database of Coffer");
+  // Without an identity is what belongs to no network, such as a token ledger.
+  if (status.applied.empty() || (expected.identity && !status.identity))
+    return fail(Code::kInvalidInput, "it is no database of Coffer");
   for (const Migration& known : expected.known)
     if (std::ranges::find(status.applied, known.module, &Applied::module) == status.applied.end())
       return fail(Code::kInvalidInput, "it has no tables of {}: it is a backup of something else",
