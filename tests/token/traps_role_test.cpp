@@ -15,8 +15,7 @@ using village::kDayMs;
 using village::kNow;
 using village::outcome;
 
-const std::string kRole = "token_store_app";
-const Actor kMember{"user:member"};
+const std::string kStoreRole = "token_store_app";
 
 class TokenRole : public village::VillageTest {
  protected:
@@ -33,12 +32,12 @@ class TokenRole : public village::VillageTest {
   // Makes the role, gives it what serve needs, and opens database and store again as it. The
   // owner's connection stays for what only the owner may do.
   void become_application() {
-    script("DO $$ BEGIN CREATE ROLE " + kRole +
+    script("DO $$ BEGIN CREATE ROLE " + kStoreRole +
            " LOGIN; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$");
-    script("SELECT village.token_grant_application('" + kRole + "')");
+    script("SELECT village.token_grant_application('" + kStoreRole + "')");
     sql::DatabaseOptions options = options_;
     options.location =
-        std::regex_replace(options.location, std::regex("user=\\S+"), "user=" + kRole);
+        std::regex_replace(options.location, std::regex("user=\\S+"), "user=" + kStoreRole);
     auto opened = sql::Database::open(options);
     ASSERT_TRUE(opened) << opened.error().message;
     application_ = *std::move(opened);
@@ -73,21 +72,21 @@ void TokenRole::use_transfers() {
   Transfer issue = make_transfer(pool_, pool_, 1'000);
   issue.memo = "more";
   issue.metadata = R"({"why":"festival"})";
-  EXPECT_OK(store().transfer(issue, kMember));
-  EXPECT_OK(store().transfer(issue, kMember));
+  EXPECT_OK(store().transfer(issue, member_));
+  EXPECT_OK(store().transfer(issue, member_));
   const Transfer gift = make_transfer(pool_, alice_.wallet, 2'000);
-  EXPECT_OK(store().transfer(gift, kMember));
+  EXPECT_OK(store().transfer(gift, member_));
   const std::vector<Transfer> round = {make_transfer(alice_.wallet, bob_.wallet, 300),
                                        make_transfer(bob_.wallet, alice_.wallet, 100),
                                        make_transfer(bob_.wallet, alice_.wallet, 5'000)};
-  const auto each = store().batch(round, BatchMode::kEach, kMember);
+  const auto each = store().batch(round, BatchMode::kEach, member_);
   ASSERT_TRUE(each) << each.error().message;
   EXPECT_EQ(outcome(each->at(1)), "ok");
   EXPECT_EQ(outcome(each->at(2)), "conflict insufficient_balance");
-  EXPECT_EQ(outcome(store().batch(round, BatchMode::kAll, kMember)).substr(0, 8), "conflict");
+  EXPECT_EQ(outcome(store().batch(round, BatchMode::kAll, member_)).substr(0, 8), "conflict");
   const std::vector<Transfer> good = {make_transfer(alice_.wallet, bob_.wallet, 1),
                                       make_transfer(bob_.wallet, alice_.wallet, 1)};
-  EXPECT_OK(store().batch(good, BatchMode::kAll, kMember));
+  EXPECT_OK(store().batch(good, BatchMode::kAll, member_));
   EXPECT_OK(store().reverse(round[0].id, new_id(), operator_));
   EXPECT_OK(store().erase_details(issue.id, operator_));
   const NewHold hold{.id = new_id(),
@@ -98,9 +97,9 @@ void TokenRole::use_transfers() {
   NewHold second = hold, third = hold;
   second.id = new_id();
   third.id = new_id();
-  for (const NewHold& one : {hold, second, third}) EXPECT_OK(store().open_hold(one, kMember));
-  EXPECT_OK(store().capture_hold(hold.id, new_id(), 20, kMember));
-  EXPECT_OK(store().release_hold(second.id, kMember));
+  for (const NewHold& one : {hold, second, third}) EXPECT_OK(store().open_hold(one, member_));
+  EXPECT_OK(store().capture_hold(hold.id, new_id(), 20, member_));
+  EXPECT_OK(store().release_hold(second.id, member_));
   advance(1'000);
   EXPECT_OK(store().expire_holds());
   EXPECT_EQ((*store().find_hold(third.id))->state, HoldState::kExpired);
@@ -254,15 +253,15 @@ TEST_P(TokenPartitions, ServeTheLibrary) {
 TEST_P(TokenPartitions, IdIsUsedOnceInAllMonths) {
   Transfer transfer = make_transfer(pool_, alice_.wallet, 100);
   transfer.created_at_ms = now();
-  ASSERT_TRUE(store().transfer(transfer, kMember));
+  ASSERT_TRUE(store().transfer(transfer, member_));
   for (const std::int64_t skew : {-40 * kDayMs, kDayMs}) {
     Transfer other = transfer;
     other.created_at_ms = now() + skew;
-    EXPECT_EQ(outcome(store().transfer(other, kMember)), "conflict id_taken");
-    EXPECT_EQ(outcome(store().batch(std::vector{other}, BatchMode::kAll, kMember)),
+    EXPECT_EQ(outcome(store().transfer(other, member_)), "conflict id_taken");
+    EXPECT_EQ(outcome(store().batch(std::vector{other}, BatchMode::kAll, member_)),
               "conflict id_taken");
   }
-  const auto again = store().transfer(transfer, kMember);
+  const auto again = store().transfer(transfer, member_);
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_TRUE(again->is_repeat);
   EXPECT_EQ((*store().find_wallet(alice_.wallet))->balance, 100);
@@ -270,7 +269,7 @@ TEST_P(TokenPartitions, IdIsUsedOnceInAllMonths) {
   for (const std::int64_t skew : {-70 * kDayMs, -35 * kDayMs, std::int64_t{0}}) {
     Transfer old = make_transfer(alice_.wallet, bob_.wallet, 1);
     old.created_at_ms = now() + skew;
-    EXPECT_OK(store().transfer(old, kMember));
+    EXPECT_OK(store().transfer(old, member_));
   }
   const auto page = store().history({.wallet = alice_.wallet});
   ASSERT_TRUE(page) << page.error().message;

@@ -15,8 +15,6 @@ using village::kDayMs;
 using village::kNow;
 using village::outcome;
 
-const Actor kMember{"user:member"};
-
 class TokenTraps : public village::VillageTest {
  protected:
   void SetUp() override {
@@ -32,7 +30,7 @@ class TokenTraps : public village::VillageTest {
     return {.id = new_id(), .from = from, .to = to, .amount = amount};
   }
   std::string send(const Uuid& from, const Uuid& to, std::int64_t amount) {
-    return outcome(store().transfer(make_transfer(from, to, amount), kMember));
+    return outcome(store().transfer(make_transfer(from, to, amount), member_));
   }
   std::int64_t balance(const Uuid& wallet) {
     const auto found = store().find_wallet(wallet);
@@ -107,7 +105,7 @@ COFFER_ON_EVERY_ENGINE(TokenTraps);
 
 // T1: the recipe with the triggers installed moved 200 for 100, and failed here.
 TEST_P(TokenTraps, WholeBalanceIsMovedOnce) {
-  const auto sent = store().transfer(make_transfer(alice_.wallet, bob_.wallet, 1'000), kMember);
+  const auto sent = store().transfer(make_transfer(alice_.wallet, bob_.wallet, 1'000), member_);
   ASSERT_TRUE(sent) << sent.error().message;
   EXPECT_EQ(sent->balance, 0);
   EXPECT_EQ(balance(alice_.wallet), 0);
@@ -115,7 +113,7 @@ TEST_P(TokenTraps, WholeBalanceIsMovedOnce) {
   const std::vector<Transfer> round = {make_transfer(bob_.wallet, alice_.wallet, 1'000),
                                        make_transfer(alice_.wallet, bob_.wallet, 1'000),
                                        make_transfer(bob_.wallet, pool_, 1'000)};
-  const auto batch = store().batch(round, BatchMode::kAll, kMember);
+  const auto batch = store().batch(round, BatchMode::kAll, member_);
   ASSERT_TRUE(batch) << batch.error().message;
   EXPECT_EQ(balance(pool_), 10'000);
   expect_consistent();
@@ -147,7 +145,7 @@ TEST_P(TokenTraps, ForgedBalancesAreRefusedBetweenTransfers) {
 // T1 on SQLite: the same id again by raw SQL, in every form, after the library applied it.
 TEST_P(TokenTraps, IdOfTheLibraryIsTakenForRawSql) {
   const Transfer transfer = make_transfer(alice_.wallet, bob_.wallet, 10);
-  ASSERT_TRUE(store().transfer(transfer, kMember));
+  ASSERT_TRUE(store().transfer(transfer, member_));
   const std::string text = insert_text(transfer.id, pool_, bob_.wallet, 500);
   EXPECT_FALSE(execute(text));
   const auto nothing = execute(text + " ON CONFLICT (id) DO NOTHING");
@@ -160,7 +158,7 @@ TEST_P(TokenTraps, IdOfTheLibraryIsTakenForRawSql) {
   // And the other way round: the library meets an id that SQL has used.
   const Uuid typed = move(alice_.wallet, bob_.wallet, 5);
   Transfer same{.id = typed, .from = alice_.wallet, .to = bob_.wallet, .amount = 6};
-  EXPECT_EQ(outcome(store().transfer(same, kMember)), "conflict id_taken");
+  EXPECT_EQ(outcome(store().transfer(same, member_)), "conflict id_taken");
   EXPECT_EQ(balance(bob_.wallet), 15);
   expect_consistent();
 }
@@ -188,7 +186,7 @@ TEST_P(TokenTraps, OpposingTransfersDoNotDeadlock) {
       threads.emplace_back([&, i] {
         Store& at = i < 2 ? store() : *other_store;
         for (const Transfer& each : sent[i])
-          if (const auto done = at.transfer(each, kMember); !done) {
+          if (const auto done = at.transfer(each, member_); !done) {
             ++failures;
             ADD_FAILURE() << done.error().message;
           }
@@ -227,11 +225,11 @@ TEST_P(TokenTraps, OwnersChangeBeforeOrAfterATransferNeverDuring) {
   EXPECT_EQ(
       outcome_behind(
           deletion + id_text(alice_.id),
-          [&] { return store().transfer(make_transfer(alice_.wallet, bob_.wallet, 10), kMember); }),
+          [&] { return store().transfer(make_transfer(alice_.wallet, bob_.wallet, 10), member_); }),
       "conflict sender_deleted");
   EXPECT_EQ(outcome_behind(
                 deletion + id_text(bob_.id),
-                [&] { return store().transfer(make_transfer(pool_, bob_.wallet, 10), kMember); }),
+                [&] { return store().transfer(make_transfer(pool_, bob_.wallet, 10), member_); }),
             "conflict recipient_deleted");
   ASSERT_TRUE(store().reactivate_user(bob_.id, operator_));
   EXPECT_EQ(outcome_behind(insert_text(new_id(), bob_.wallet, pool_, 10),
@@ -276,7 +274,7 @@ TEST_P(TokenTraps, SkewedClocksDoNotStopTransfers) {
   const auto send_at = [&](std::int64_t created_at_ms) {
     Transfer transfer = make_transfer(alice_.wallet, bob_.wallet, 1);
     transfer.created_at_ms = created_at_ms;
-    return outcome(store().transfer(transfer, kMember));
+    return outcome(store().transfer(transfer, member_));
   };
   EXPECT_EQ(send_at(kNow + kDayMs), "ok");
   EXPECT_EQ(send_at(kNow + kDayMs + 1), "invalid_input created_in_future");
@@ -305,17 +303,17 @@ TEST_P(TokenTraps, OnlyAppliedTransfersConsumeTheirId) {
   transfer.memo = "for tea";
   transfer.metadata = R"({"table":4})";
   const std::int64_t audits_before = count("@audit"), outbox = count("@log_outbox");
-  EXPECT_EQ(outcome(store().transfer(transfer, kMember)), "conflict insufficient_balance");
+  EXPECT_EQ(outcome(store().transfer(transfer, member_)), "conflict insufficient_balance");
   EXPECT_EQ(*store().find_transaction(transfer.id), std::nullopt);
   EXPECT_EQ(count("@transaction_details WHERE memo IS NOT NULL"), 0);
   EXPECT_EQ(count("@audit"), audits_before);
   EXPECT_EQ(count("@log_outbox"), outbox);
   move(alice_.wallet, bob_.wallet, 100);
-  const auto first = store().transfer(transfer, kMember);
+  const auto first = store().transfer(transfer, member_);
   ASSERT_TRUE(first) << first.error().message;
   EXPECT_FALSE(first->is_repeat);
   advance(60'000);
-  const auto again = store().transfer(transfer, kMember);
+  const auto again = store().transfer(transfer, member_);
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_TRUE(again->is_repeat);
   EXPECT_EQ(again->balance, first->balance);
@@ -323,7 +321,7 @@ TEST_P(TokenTraps, OnlyAppliedTransfersConsumeTheirId) {
   const auto changed = [&](auto change) {
     Transfer other = transfer;
     change(other);
-    return outcome(store().transfer(other, kMember));
+    return outcome(store().transfer(other, member_));
   };
   EXPECT_EQ(changed([](Transfer& t) { t.amount = 11; }), "conflict id_taken");
   EXPECT_EQ(changed([](Transfer& t) { t.type = 2; }), "conflict id_taken");
@@ -340,13 +338,13 @@ TEST_P(TokenTraps, OverdueHoldCountsUntilItIsEnded) {
   const Uuid id = new_id();
   const auto hold = store().open_hold(
       {.id = id, .wallet = alice_.wallet, .to = bob_.wallet, .amount = 900, .duration_ms = 1'000},
-      kMember);
+      member_);
   ASSERT_TRUE(hold) << hold.error().message;
   EXPECT_EQ(send(alice_.wallet, bob_.wallet, 101), "conflict balance_held");
   EXPECT_FALSE(execute(insert_text(new_id(), alice_.wallet, bob_.wallet, 101)));
   advance(1'000);
   EXPECT_FALSE(execute(insert_text(new_id(), alice_.wallet, bob_.wallet, 101)));
-  EXPECT_EQ(outcome(store().capture_hold(id, new_id(), {}, kMember)), "conflict hold_expired");
+  EXPECT_EQ(outcome(store().capture_hold(id, new_id(), {}, member_)), "conflict hold_expired");
   const auto ended = store().expire_holds();
   ASSERT_TRUE(ended) << ended.error().message;
   EXPECT_EQ((*store().find_hold(id))->state, HoldState::kExpired);
@@ -363,7 +361,7 @@ TEST_P(TokenTraps, CommunitiesDoNotSeeEachOther) {
   ASSERT_TRUE((*town)->create_user(alice_.id, "another", operator_));
   EXPECT_EQ((*store().find_user(alice_.id))->name, "alice");
   EXPECT_EQ(*(*town)->find_wallet(alice_.wallet), std::nullopt);
-  EXPECT_EQ(outcome((*town)->transfer(make_transfer(alice_.wallet, bob_.wallet, 1), kMember)),
+  EXPECT_EQ(outcome((*town)->transfer(make_transfer(alice_.wallet, bob_.wallet, 1), member_)),
             "not_found sender_not_found");
   EXPECT_EQ((*town)->supply()->issuance, 7);
   EXPECT_EQ(store().supply()->issuance, 10'000);

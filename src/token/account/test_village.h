@@ -33,7 +33,7 @@ std::string outcome(const Result<T>& result) {
 class VillageTest : public sql::test::EngineTest {
  protected:
   static constexpr const char* kCommunity = "village";
-  const Actor operator_{"user:operator", "a test"};
+  const Actor operator_{"user:operator", "a test"}, member_{"user:member"};
 
   void SetUp() override {
     options_.clock = &clock_;
