@@ -118,7 +118,8 @@ class Store {
 
   // ---- transfers (transfer/) ----
   // Decided and committed together with others that wait (group commit). `done` is called once, on
-  // a thread of the store, and must not block. Errors given to it: kInvalidInput for a field that
+  // a thread of the store, or on the caller's if the transfer is refused at once; it must not
+  // block. Errors given to it: kInvalidInput for a field that
   // is out of its range; kConflict and the reasons of docs/token.md for a refusal, id_taken for the
   // id of another transfer; kUnavailable (retryable) if too many wait already.
   using Done = std::function<void(Result<Applied>)>;
@@ -159,6 +160,7 @@ class Store {
     bool open_only = false;
     PageOptions page = {};
   };
+  // A page of open ones may be shorter than asked for; the last has no cursor.
   Result<Page<Hold>> holds(const HoldQuery& query) const;
 
   // ---- accounts (account/) ----

@@ -64,6 +64,9 @@ TEST_P(TokenGroups, HotWalletTakesAllThreads) {
   }
   EXPECT_EQ(applied, kThreads * kEach / 2);
   EXPECT_EQ(refused, kThreads * kEach / 2);
+  const auto groups = store().group_stats();
+  EXPECT_EQ(groups.transfers, kThreads * kEach);
+  EXPECT_LT(groups.groups, groups.transfers / 2);  // they do not go one by one
   EXPECT_EQ(balance(hot), 0);
   expect_consistent();
 }
