@@ -5,11 +5,17 @@
 
 namespace coffer::token {
 
-// As sql::Reader::query(), for a statement that has an index for its order. PostgreSQL keeps one
-// plan for all parameters once it believes that this is no worse; for a table of many small wallets
-// that plan reads and sorts all rows of a wallet, and a large one takes minutes. So anything but
-// walking along indexes is switched off until the end of the transaction, in the same wait.
+enum class IndexOrder : std::uint8_t {
+  kComplete,  // an index has the statement's whole order
+  kWithTies,  // an index has its first column; rows that are equal there are sorted
+};
+
+// As sql::Reader::query(), for a statement that has an index for its order. PostgreSQL may choose,
+// and after some calls keep for all parameters, to sort all rows of a large wallet, or to walk the
+// history of all in search of the few rows of a small one. So anything but walking along the right
+// index is switched off until the next call in this transaction, in the same wait.
 Result<sql::Rows> query_by_index(sql::Transaction& sql, const Community& community,
-                                 std::string_view text, sql::Params params);
+                                 std::string_view text, sql::Params params,
+                                 IndexOrder order = IndexOrder::kComplete);
 
 }  // namespace coffer::token

@@ -19,6 +19,8 @@ class TokenGrowth : public village::VillageTest {
     VillageTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
     alice_ = make_user("alice");
+    quiet_ = make_user("quiet");
+    move(pool_, quiet_.wallet, 1);
     move(pool_, pool_, 1'000'000);
   }
 
@@ -74,6 +76,9 @@ class TokenGrowth : public village::VillageTest {
       return work_of([&] { return store().history(query); });
     };
     work["history"] = history({.wallet = alice_.wallet});
+    work["history of a quiet wallet"] = history({.wallet = quiet_.wallet});
+    work["history of a quiet wallet, oldest first"] =
+        history({.wallet = quiet_.wallet, .newest_first = false});
     work["history of the pool"] = history({.wallet = pool_});
     work["history from the middle"] = history({.wallet = alice_.wallet, .to_ms = middle});
     work["history, oldest first"] = history({.wallet = alice_.wallet, .newest_first = false});
@@ -91,7 +96,7 @@ class TokenGrowth : public village::VillageTest {
     return work;
   }
 
-  User alice_;
+  User alice_, quiet_;  // who moves all the time, and who hardly ever does
 };
 INSTANTIATE_TEST_SUITE_P(Direct, TokenGrowth,
                          testing::Values(sql::test::Engine::kSqlite, sql::test::Engine::kPostgres),

@@ -88,7 +88,7 @@ class HistoryWalk {
             : TRY(query_by_index(
                   sql, community_,
                   query_.type ? text(kTypeNewest, kTypeOldest) : text(kAllNewest, kAllOldest),
-                  {query_.type.value_or(0), from.number, id, until, limit}));
+                  {query_.type.value_or(0), from.number, id, until, limit}, IndexOrder::kWithTies));
     std::vector<Transaction> found;
     while (TRY(rows.next())) found.push_back(TRY(read_transaction(community_, rows)));
     return found;
