@@ -155,11 +155,11 @@ TEST_P(TokenAccess, ApiKeyIsScopedExpiresAndIsRevoked) {
   EXPECT_EQ(post("/keys/" + made.text("id") + "/revoke", host(), "").status, 200);
   EXPECT_EQ(get("/wallets", secret).status, 401);
   // Never beyond the maker.
-  const std::string operator_ = bearer_of("olga", {"village:operator"});
-  const Answer freezer = make(R"("freeze","users")", operator_);
+  const std::string olga = bearer_of("olga", {"village:operator"});
+  const Answer freezer = make(R"("freeze","users")", olga);
   EXPECT_EQ(freezer.status, 201);
-  EXPECT_EQ(make(R"("issue")", operator_).status, 403);
-  EXPECT_EQ(make(R"("read","transfer")", operator_).status, 403);
+  EXPECT_EQ(make(R"("issue")", olga).status, 403);
+  EXPECT_EQ(make(R"("read","transfer")", olga).status, 403);
   EXPECT_EQ(make(R"("read")", alice.bearer).status, 403);
   EXPECT_EQ(make(R"("fly")", host()).status, 400);
   EXPECT_EQ(

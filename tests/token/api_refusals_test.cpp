@@ -84,7 +84,7 @@ TEST_P(TokenRefusals, Bodies) {
   refused("/transfers",
           good.substr(0, good.size() - 1) + R"(,"memo":")" + std::string(501, 'm') + "\"}", 400,
           "memo");
-  const auto future = system_clock().unix_ms() + 25 * 3600 * 1000;
+  const auto future = system_clock().unix_ms() + 25 * std::int64_t{3'600'000};
   refused("/transfers",
           good.substr(0, good.size() - 1) + fmt::format(R"(,"created_unix_ms":{}}})", future), 400,
           "", "created_in_future");

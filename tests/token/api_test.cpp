@@ -128,9 +128,11 @@ TEST_P(TokenApi, ManyTransfersWaitAtOnce) {
   constexpr int kPayers = 16, kEach = 8;
   const Person shop = make_person("shop", 0);
   std::vector<Person> payers;
+  payers.reserve(kPayers);
   for (int i = 0; i < kPayers; ++i) payers.push_back(make_person(fmt::format("payer-{}", i)));
   std::atomic<int> applied{0};
   std::vector<std::thread> threads;
+  threads.reserve(kPayers);
   for (const Person& payer : payers)
     threads.emplace_back([&] {
       for (int i = 0; i < kEach; ++i)

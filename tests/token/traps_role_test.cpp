@@ -215,9 +215,8 @@ TEST_P(TokenRole, CannotWriteWhatOnlyTheOwnerMay) {
 class TokenPartitions : public TokenRole {
  protected:
   void SetUp() override {
-    EngineTest::SetUp();
+    open_database();
     if (IsSkipped()) return;
-    options_.clock = &clock_;
     clock_.skew_ms(kNow - clock_.unix_ms());
     ASSERT_TRUE(Store::open(db(), {.community = "village", .schema = sql::Schema::kMigrate}));
     std::string text = sql::test::read_text("src/token/migrations/partitioned.sql");

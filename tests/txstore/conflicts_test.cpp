@@ -43,6 +43,7 @@ COFFER_ON_EVERY_STORE(TxStoreConflicts);
 TEST_P(TxStoreConflicts, LargeChildOfManyOutputs) {
   constexpr std::uint32_t kSpent = 20;
   std::vector<chain::Outpoint> inputs;
+  inputs.reserve(kSpent);
   for (std::uint32_t i = 0; i < kSpent; ++i) inputs.push_back({make_id(1), i});
   ASSERT_EQ(store().create(make_tx(1, {}, kSpent)), Outcome::kDone);
   ASSERT_EQ(store().create(make_tx(2, inputs, 40)), Outcome::kDone);

@@ -35,9 +35,13 @@ class VillageTest : public sql::test::EngineTest {
   static constexpr const char* kCommunity = "village";
   const Actor operator_{"user:operator", "a test"}, member_{"user:member"};
 
-  void SetUp() override {
+  // A database without a community.
+  void open_database() {
     options_.clock = &clock_;
     EngineTest::SetUp();
+  }
+  void SetUp() override {
+    open_database();
     if (IsSkipped() || HasFatalFailure()) return;
     store_ = open_store(db(), sql::Schema::kMigrate);
     ASSERT_NE(store_, nullptr);

@@ -150,9 +150,8 @@ std::vector<Answer> Model::batch(const std::vector<Transfer>& transfers, BatchMo
   for (const Transfer& t : transfers) {
     answers.push_back(transfer(t));
     if (mode == BatchMode::kAll && !answers.back().refused.empty()) {
-      const Answer first = answers.back();
       *this = before;
-      return {first};
+      return {answers.back()};
     }
   }
   return answers;
@@ -215,7 +214,7 @@ Answer Model::capture_hold(const Uuid& id, const Uuid& transaction,
   if (wanted > row.hold.amount) return refused("above_hold");
   if (find(transaction) != nullptr) return refused("id_taken");
   row.state = HoldState::kCaptured;  // the tokens are no longer held when the transfer is judged
-  const Answer moved =
+  Answer moved =
       move({.id = transaction, .from = row.hold.wallet, .to = row.hold.to, .amount = wanted});
   if (!moved.refused.empty()) {
     row.state = HoldState::kOpen;

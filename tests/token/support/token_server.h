@@ -89,7 +89,7 @@ class TokenServer : public sql::test::EngineTest {
   // ---- who asks ----
 
   // Of somebody at the provider; `roles` as "village:member". Valid now, unless `more` says else.
-  std::string bearer_of(const std::string& subject, std::vector<std::string> roles = {},
+  std::string bearer_of(const std::string& subject, const std::vector<std::string>& roles = {},
                         std::int64_t lives_s = 600) const {
     const std::int64_t now = system_clock().unix_ms() / 1000;
     std::string list;

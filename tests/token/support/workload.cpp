@@ -358,7 +358,7 @@ void Workload::together() {
   std::condition_variable all_done;
   std::map<Uuid, Answer> answers;
   for (const Transfer& t : transfers)
-    store_->submit(t, kActor, [&, id = t.id](Result<Applied> result) {
+    store_->submit(t, kActor, [&, id = t.id](const Result<Applied>& result) {
       const std::lock_guard lock(mutex);
       answers[id] = of(result);
       all_done.notify_one();
