@@ -231,7 +231,9 @@ TEST_P(TokenCrash, AcknowledgedTransfersExistOnce) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, TokenCrash, testing::Bool(),
-                         [](const auto& info) { return info.param ? "Postgres" : "Sqlite"; });
+                         [](const testing::TestParamInfo<bool>& with) {
+                           return with.param ? "Postgres" : "Sqlite";
+                         });
 
 }  // namespace
 }  // namespace coffer::token

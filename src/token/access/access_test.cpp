@@ -141,7 +141,9 @@ TEST_P(TokenKeys, LastUseIsNotedOnceAMinute) {
 
 TEST_P(TokenKeys, BadRequestsAreRefused) {
   const std::int64_t before = count("@audit");
-  const auto refused = [&](NewApiKey key) { return outcome(store().make_api_key(key, operator_)); };
+  const auto refused = [&](const NewApiKey& key) {
+    return outcome(store().make_api_key(key, operator_));
+  };
   EXPECT_EQ(refused({"", {"read"}, 1'000}), "invalid_input");
   EXPECT_EQ(refused({std::string(101, 'n'), {"read"}, 1'000}), "invalid_input");
   EXPECT_EQ(refused({"bad\xff", {"read"}, 1'000}), "invalid_input");
@@ -154,6 +156,7 @@ TEST_P(TokenKeys, BadRequestsAreRefused) {
   EXPECT_EQ(refused({"key", {"read"}, -1}), "invalid_input");
   EXPECT_EQ(refused({"key", {"read"}, INT64_MAX}), "invalid_input");
   std::vector<std::string> many;
+  many.reserve(65);
   for (int i = 0; i < 65; ++i) many.push_back(fmt::format("s{}", i));
   EXPECT_EQ(refused({"key", many, 1'000}), "invalid_input");
   EXPECT_EQ(count("@api_keys"), 0);

@@ -59,6 +59,7 @@ TEST_P(TokenAccounts, SameUserMadeTwiceAtOnceIsOneUser) {
     std::array<Result<User>, kCallers> answers;
     {
       std::vector<std::jthread> threads;
+      threads.reserve(answers.size());
       for (auto& answer : answers)
         threads.emplace_back([&] { answer = store().create_user(id_of(i), "alice", operator_); });
     }

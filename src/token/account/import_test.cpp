@@ -70,6 +70,7 @@ TEST_P(TokenImport, MembersGetWalletsIdentitiesAndBalances) {
 TEST_P(TokenImport, ManyMembersInOneTransaction) {
   move(pool_, pool_, 1'000'000);
   std::vector<ImportRow> rows;
+  rows.reserve(2'500);
   for (std::size_t i = 0; i < 2'500; ++i)
     rows.push_back({fmt::format("member_{}", i), static_cast<std::int64_t>(i),
                     ExternalIdentity{"https://id.example", std::to_string(i)}});

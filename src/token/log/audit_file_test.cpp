@@ -147,7 +147,7 @@ TEST_P(LogExport, MissingOrForeignLinesAreRefused) {
   }
   EXPECT_EQ(audit({}).error().message, "not an export of a token log: it is empty");
   Lines more = good;
-  more.push_back("{}");
+  more.emplace_back("{}");
   EXPECT_EQ(audit(more).error().message, "not an export of a token log: a line of unknown kind");
 }
 

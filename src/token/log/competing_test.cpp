@@ -25,6 +25,7 @@ class LogCompetition : public test::LogTest {
       const std::uint64_t rows = rng.one_in(3) ? 20 : 1;
       const std::int64_t pause_ms = static_cast<std::int64_t>(rng.below(is_sqlite() ? 3 : 25));
       std::vector<Uuid> ids;
+      ids.reserve(rows);
       for (std::uint64_t i = 0; i < rows; ++i) ids.push_back(random_uuid());
       const auto done = database->run_transaction(
           [&](sql::Transaction& sql) -> Result<> {

@@ -53,6 +53,7 @@ class TokenHistory : public village::VillageTest {
   }
   static std::vector<Uuid> ids(const std::vector<Transaction>& list) {
     std::vector<Uuid> ids;
+    ids.reserve(list.size());
     for (const Transaction& each : list) ids.push_back(each.id);
     return ids;
   }

@@ -131,8 +131,10 @@ TEST_P(TokenBatches, BatchIsBounded) {
 
 TEST_P(TokenBatches, LargeBatchIsOneTransaction) {
   std::vector<Uuid> wallets;
+  wallets.reserve(20);
   for (int i = 0; i < 20; ++i) wallets.push_back(make_wallet());
   std::vector<Transfer> all;
+  all.reserve(kMaxBatch);
   for (std::size_t i = 0; i < kMaxBatch; ++i)
     all.push_back(make_transfer(bank_, wallets[i % wallets.size()], 1));
   const auto done = store().batch(all, BatchMode::kAll, kTester);

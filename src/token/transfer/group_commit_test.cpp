@@ -17,6 +17,7 @@ class TokenGroups : public LedgerTest {
       store().submit(transfers[i], kTester,
                      [&, i](Result<Applied> answer) { promises[i].set_value(std::move(answer)); });
     std::vector<Result<Applied>> answers;
+    answers.reserve(promises.size());
     for (auto& promise : promises) answers.push_back(promise.get_future().get());
     return answers;
   }
@@ -39,12 +40,14 @@ TEST_P(TokenGroups, HotWalletTakesAllThreads) {
   constexpr int kThreads = 64, kEach = 10;
   const Uuid hot = make_user_wallet(kThreads * kEach / 2);  // half of them is refused
   std::vector<Uuid> wallets;
+  wallets.reserve(kThreads);
   for (int i = 0; i < kThreads; ++i) wallets.push_back(make_wallet());
   std::atomic<int> applied{0}, refused{0};
   std::mutex mutex;
   std::set<std::int64_t> balances;
   {
     std::vector<std::jthread> threads;
+    threads.reserve(kThreads);
     for (int i = 0; i < kThreads; ++i)
       threads.emplace_back([&, i] {
         for (int k = 0; k < kEach; ++k) {
@@ -73,9 +76,11 @@ TEST_P(TokenGroups, HotWalletTakesAllThreads) {
 
 TEST_P(TokenGroups, OpposingTransfersDoNotDeadlock) {
   std::vector<Uuid> wallets;
+  wallets.reserve(4);
   for (int i = 0; i < 4; ++i) wallets.push_back(make_user_wallet(1'000));
   {
     std::vector<std::jthread> threads;
+    threads.reserve(64);
     for (unsigned i = 0; i < 64; ++i)
       threads.emplace_back([&, i] {
         Rng rng(i);
@@ -129,6 +134,7 @@ TEST_P(TokenGroups, IdInsertedElsewhereMeanwhileIsFound) {
              carol = make_user_wallet();
   // Another process brings the same ids between this one's look and its insert.
   std::vector<Transfer> transfers;
+  transfers.reserve(40);
   for (int i = 0; i < 40; ++i) transfers.push_back(make_transfer(alice, carol, 1));
   std::jthread other([&] {
     for (const Transfer& transfer : transfers) {
@@ -155,6 +161,7 @@ TEST_P(TokenGroups, TooManyWaiting) {
   store_options_.max_waiting = 4;
   const Uuid alice = make_user_wallet(100), bob = make_user_wallet();
   std::vector<Transfer> transfers;
+  transfers.reserve(200);
   for (int i = 0; i < 200; ++i) transfers.push_back(make_transfer(alice, bob, 1));
   int refused = 0;
   for (const auto& answer : send_all(transfers)) {
@@ -194,6 +201,7 @@ TEST_P(TokenGroupsOnServers, GroupWaitsTwiceForTheServer) {
   ASSERT_TRUE(store().transfer(make_transfer(alice, bob, 1), kTester));
   EXPECT_EQ(db().stats().server_waits - before, 2u);
   std::vector<Transfer> transfers;
+  transfers.reserve(300);
   for (int i = 0; i < 300; ++i)
     transfers.push_back(i % 2 == 0 ? make_transfer(alice, bob, 1) : make_transfer(bob, alice, 1));
   const auto start = db().stats().server_waits;
@@ -257,6 +265,7 @@ TEST_P(TokenGroupsOnServers, LostConnectionsApplyEachOnce) {
   std::atomic<int> applied{0}, failed{0};
   {
     std::vector<std::jthread> threads;
+    threads.reserve(8);
     for (int i = 0; i < 8; ++i)
       threads.emplace_back([&] {
         for (int k = 0; k < 40; ++k) {

@@ -111,6 +111,7 @@ class TokenJudge : public LedgerTest {
 
   std::vector<std::int64_t> entries_of(const std::vector<Pending>& pending) {
     std::vector<std::int64_t> balances;
+    balances.reserve(pending.size());
     for (const Pending& item : pending)
       balances.push_back(
           count("SELECT balance FROM @wallet_entries WHERE transaction_id = $1::uuid"
@@ -133,6 +134,7 @@ TEST_P(TokenJudge, VerdictIsTheMovers) {
     std::vector<Transfer> transfers(1 + (rng_.one_in(3) ? rng_.below(5) : 0));
     for (Transfer& transfer : transfers) transfer = any_transfer();
     std::vector<Pending> pending;
+    pending.reserve(transfers.size());
     for (const Transfer& transfer : transfers)
       pending.push_back({.transfer = &transfer, .actor = "user:x"});
 
