@@ -16,10 +16,10 @@ using SteadyClock = std::chrono::steady_clock;
 
 // How many wallets that are locked elsewhere are waited for at the same time.
 constexpr std::size_t kMaxWaiters = 2;
-// Those who were just answered often come again at once. A committer waits for them a fraction of
-// the time that its last group took, so that they need not wait for the group after the next.
+// Those who were just answered often come again at once. The next group waits for them a fraction
+// of the time that the last one took, so that they need not wait for the group after it.
 constexpr int kGatherFraction = 4;
-constexpr std::chrono::microseconds kMaxGather{2'000};
+constexpr std::chrono::microseconds kMaxGather{4'000};
 
 std::int64_t queue_clock_ms() {
   return system_clock().steady_ms();
@@ -44,19 +44,21 @@ struct GroupCommit::Impl {
  private:
   void start();
   void commit_groups();
-  GroupItems next_group(std::size_t expected, SteadyClock::time_point gather_until);
+  GroupItems next_group();
   void serve_locked_wallets();
   void serve(const Uuid& wallet);
   bool wait_and_commit(const Uuid& wallet);
-  std::size_t finish(GroupItems items, std::vector<GroupAnswer> answers);
+  void finish(GroupItems items, std::vector<GroupAnswer> answers, SteadyClock::duration took);
 
   const Community& community_;
   StoreOptions options_;
   mutable std::mutex mutex_;
   std::condition_variable has_work_, has_gathered_, has_locked_;
   GroupQueue queue_;
-  std::size_t gathering_ = 0;  // committers that wait for has_gathered_
+  // Until then the next group waits for so many.
+  SteadyClock::time_point gather_until_{};
   std::size_t gather_size_ = 0;
+  std::size_t gathering_ = 0;  // committers that do
   Store::GroupStats stats_;
   bool stopping_ = false;
   std::vector<std::thread> committers_, waiters_;
@@ -111,42 +113,33 @@ void GroupCommit::Impl::start() {
 }
 
 void GroupCommit::Impl::commit_groups() {
-  std::size_t expected = 0;
-  SteadyClock::time_point gather_until{};
   for (;;) {
-    GroupItems group = next_group(expected, gather_until);
+    GroupItems group = next_group();
     if (group.empty()) return;
     const auto start = SteadyClock::now();
     auto answers = run_group(community_, group);
-    const auto took = SteadyClock::now() - start;
-    expected = finish(std::move(group), std::move(answers));
-    gather_until =
-        SteadyClock::now() + std::min<SteadyClock::duration>(took / kGatherFraction, kMaxGather);
+    finish(std::move(group), std::move(answers), SteadyClock::now() - start);
   }
 }
 
-// Waits for work, and until `gather_until` for as many as are expected. Empty when the ledger is
-// being closed.
-GroupItems GroupCommit::Impl::next_group(std::size_t expected,
-                                         SteadyClock::time_point gather_until) {
+// Empty when the ledger is being closed.
+GroupItems GroupCommit::Impl::next_group() {
   std::unique_lock lock(mutex_);
-  const std::size_t wanted = std::min({expected, GroupQueue::kMaxGroup, options_.max_waiting});
-  if (wanted > 1 && !stopping_ && queue_.size() < wanted) {
-    ++gathering_;
-    gather_size_ = wanted;
-    has_gathered_.wait_until(lock, gather_until,
-                             [&] { return stopping_ || queue_.size() >= wanted; });
-    --gathering_;
-  }
   GroupItems group;
-  has_work_.wait(lock, [&] { return stopping_ || !(group = queue_.take()).empty(); });
+  while (group.empty() && !stopping_) {
+    ++gathering_;
+    has_gathered_.wait_until(lock, gather_until_,
+                             [&] { return stopping_ || queue_.size() >= gather_size_; });
+    --gathering_;
+    group = queue_.take();
+    if (group.empty() && !stopping_) has_work_.wait(lock);
+  }
   return group;
 }
 
-// What is left over waits for its wallet; the rest is answered. How many there will be if those who
-// are answered come again.
-std::size_t GroupCommit::Impl::finish(GroupItems items, std::vector<GroupAnswer> answers) {
-  std::size_t expected = 0;
+// What is left over waits for its wallet; the rest is answered.
+void GroupCommit::Impl::finish(GroupItems items, std::vector<GroupAnswer> answers,
+                               SteadyClock::duration took) {
   {
     const std::lock_guard lock(mutex_);
     ++stats_.groups;
@@ -156,13 +149,15 @@ std::size_t GroupCommit::Impl::finish(GroupItems items, std::vector<GroupAnswer>
     for (std::size_t i = 0; i < items.size(); ++i)
       if (answers[i].locked_elsewhere)
         queue_.block(std::move(items[i]), *answers[i].locked_elsewhere, now_ms);
-    expected = queue_.size() + items.size();
+    gather_size_ =
+        std::min({queue_.size() + items.size(), GroupQueue::kMaxGroup, options_.max_waiting});
+    gather_until_ =
+        SteadyClock::now() + std::min<SteadyClock::duration>(took / kGatherFraction, kMaxGather);
     has_work_.notify_all();
     has_locked_.notify_all();
   }
   for (std::size_t i = 0; i < items.size(); ++i)
     if (items[i]) items[i]->done(std::move(answers[i].applied));
-  return expected;
 }
 
 void GroupCommit::Impl::serve_locked_wallets() {
@@ -227,7 +222,7 @@ bool GroupCommit::Impl::wait_and_commit(const Uuid& wallet) {
     return true;
   }
   if (!done) answers = run_group(community_, group);
-  finish(std::move(group), std::move(answers));
+  finish(std::move(group), std::move(answers), {});
   return true;
 }
 
