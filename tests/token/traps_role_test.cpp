@@ -87,7 +87,7 @@ void TokenRole::use_transfers() {
   const std::vector<Transfer> good = {make_transfer(alice_.wallet, bob_.wallet, 1),
                                       make_transfer(bob_.wallet, alice_.wallet, 1)};
   EXPECT_OK(store().batch(good, BatchMode::kAll, member_));
-  EXPECT_OK(store().reverse(round[0].id, new_id(), operator_));
+  EXPECT_OK(store().reverse(round[1].id, new_id(), operator_));
   EXPECT_OK(store().erase_details(issue.id, operator_));
   const NewHold hold{.id = new_id(),
                      .wallet = alice_.wallet,

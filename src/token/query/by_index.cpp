@@ -4,7 +4,8 @@ namespace coffer::token {
 namespace {
 
 constexpr std::string_view kIndexesOnly =
-    "SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off',"
+    "SELECT set_config('plan_cache_mode', 'force_generic_plan', true),"
+    " set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off',"
     " true), set_config('enable_sort', 'off', true), set_config('jit', 'off', true), "
     "set_config('enable_hashjoin', 'off', true),"
     " set_config('enable_mergejoin', 'off', true), set_config('enable_incremental_sort', $1, true)";
