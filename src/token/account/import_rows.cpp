@@ -87,7 +87,7 @@ template <typename Add>
 Result<> insert_each(sql::Transaction& sql, std::string_view text, Members members, Add add) {
   sql::Batch batch = TRY(sql.batch(text));
   for (const NewMember& member : members) TRY(add(batch, member));
-  TRY(batch.finish());
+  (void)TRY(batch.finish());
   return {};
 }
 
