@@ -84,11 +84,12 @@ Judgement judge(Workspace& work, Record& record) {
     const Entry& entry = record.entry(i);
     retention::ChildFacts child;
     if (has_open_child(entry)) {
-      if (!work.is_loaded(entry.spender)) {
+      const std::optional<Record*> found = work.find_loaded(entry.spender);
+      if (!found) {
         result.complete = false;
         continue;
       }
-      child = child_facts(work.find(entry.spender));
+      child = child_facts(*found);
       if (retention::is_final(child, work.window().line)) result.final_outputs.push_back(i);
     }
     judge.add(i, output_facts(entry, &child));

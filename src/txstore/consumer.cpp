@@ -152,12 +152,16 @@ void Consumer::Impl::adopt_tip() {
 // database are read together.
 Result<> Consumer::Impl::load_held(Workspace& work) {
   if (held.size() < 2) return {};
+  std::size_t count = 0;
+  for (const bus::BlockApplied& event : held)
+    count += event.block->txs.size() + event.block->inputs.size();
   std::vector<Hash256> ids;
+  ids.reserve(count);
   std::vector<const chain::Block*> blocks;
+  blocks.reserve(held.size());
   for (const bus::BlockApplied& event : held) {
     const chain::Block& block = *event.block;
     blocks.push_back(&block);
-    ids.reserve(ids.size() + block.txs.size() + block.inputs.size());
     for (const chain::Tx& tx : block.txs) {
       ids.push_back(tx.id);
       for (const chain::Input& input : block.spent_by(tx)) ids.push_back(input.outpoint().tx);

@@ -9,7 +9,7 @@
 
 namespace coffer::txstore {
 
-inline constexpr std::size_t kHeldBlocks = 500, kHeldBytes = 64u << 20;
+inline constexpr std::size_t kHeldBlocks = 4'000, kHeldBytes = 64u << 20;
 inline constexpr std::size_t kMostWaiting = 10'000, kMostWaitingBytes = 32u << 20;
 
 struct Consumer::Impl {

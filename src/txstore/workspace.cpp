@@ -15,18 +15,20 @@ void Workspace::set_tip(const bus::Position& position) {
 }
 
 Result<> Workspace::load(std::vector<Hash256> ids) {
-  std::erase_if(ids, [&](const Hash256& id) { return by_id_.contains(id); });
-  if (ids.empty()) return {};
-  std::sort(ids.begin(), ids.end());
-  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  // Of a commit of many blocks: most are new, and growing step by step would move all each time.
+  if (ids.size() > by_id_.size()) by_id_.reserve(by_id_.size() + ids.size());
   std::vector<Record*> wanted;
-  wanted.reserve(ids.size());
   for (const Hash256& id : ids) {
+    const auto [at, is_new] = by_id_.try_emplace(id, nullptr);
+    if (!is_new) continue;
     Record& record = records_.emplace_back();
     record.head.id = id;
-    by_id_.emplace(id, &record);
+    at->second = &record;
     wanted.push_back(&record);
   }
+  if (wanted.empty()) return {};
+  std::sort(wanted.begin(), wanted.end(),
+            [](const Record* a, const Record* b) { return a->head.id < b->head.id; });
   return unit_.load(wanted);
 }
 
@@ -96,10 +98,16 @@ Result<> Workspace::load_parents(std::span<Record* const> records) {
   return load_entries(outputs);
 }
 
-Record* Workspace::find(const Hash256& id) {
+std::optional<Record*> Workspace::find_loaded(const Hash256& id) {
   const auto found = by_id_.find(id);
-  CHECK(found != by_id_.end());
+  if (found == by_id_.end()) return std::nullopt;
   return found->second->present ? found->second : nullptr;
+}
+
+Record* Workspace::find(const Hash256& id) {
+  const std::optional<Record*> found = find_loaded(id);
+  CHECK(found);
+  return *found;
 }
 
 Entry* Workspace::find_entry(const chain::Outpoint& outpoint, Record** parent) {

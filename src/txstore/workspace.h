@@ -40,7 +40,8 @@ class Workspace {
   // The parents of these records, with the entries that their inputs name.
   Result<> load_parents(std::span<Record* const> records);
 
-  bool is_loaded(const Hash256& id) const { return by_id_.contains(id); }
+  // Nothing if it was not loaded; null if it was and is not stored.
+  std::optional<Record*> find_loaded(const Hash256& id);
   // Null unless it is stored, or was created here. It must have been loaded.
   Record* find(const Hash256& id);
   // The output that an outpoint names; null if there is none. It must have been loaded.

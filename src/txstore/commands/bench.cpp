@@ -6,7 +6,6 @@
 #include <coffer/txstore/store.h>
 
 #include "base/result.h"
-#include "base/stopwatch.h"
 #include "base/temp_dir.h"
 #include "cli/table.h"
 #include "feed/file_source.h"
@@ -22,10 +21,10 @@ namespace coffer::txstore {
 namespace {
 
 // The UTXO state, through the interface that every engine has.
-Result<double> sync_utxo(const BenchChain& bench) {
+Result<BenchTime> sync_utxo(const BenchChain& bench) {
   const node::Module* utxo = node::find_module("utxo");
   if (utxo == nullptr) return fail(Code::kUnavailable, "this program has no UTXO state");
-  const Stopwatch watch;
+  const BenchWatch watch;
   const auto more = TRY(utxo->columns(bench.config, node::Columns::kConfigured));
   auto db = TRY(node::open_bench_database(bench.scratch / "utxo", more));
   auto chain = TRY(chainstate::ChainState::open(
@@ -35,11 +34,11 @@ Result<double> sync_utxo(const BenchChain& bench) {
     TRY(node::follow_file(bench.file, bench.network, *chain, *module->consumer()));
   }
   TRY(db->flush());
-  return watch.seconds();
+  return watch.time();
 }
 
 struct Synced {
-  double seconds = 0;
+  BenchTime time;
   std::uint64_t transactions = 0, operations = 0;
   Stats stats;
   IoCounts io;
@@ -67,7 +66,7 @@ Result<Contents> contents_of(const BenchChain& bench) {
 
 Result<Synced> sync_txstore(const BenchChain& bench, const Contents& contents,
                             const std::filesystem::path& path) {
-  const Stopwatch watch;
+  const BenchWatch watch;
   auto db = TRY(node::open_bench_database(path, columns()));
   auto chain = TRY(chainstate::ChainState::open(
       *db, bench.network, chainstate::Identity::of(bench.network), kLeastWindow));
@@ -78,7 +77,7 @@ Result<Synced> sync_txstore(const BenchChain& bench, const Contents& contents,
     TRY(node::follow_file(bench.file, bench.network, *chain, *consumer));
   }
   TRY(db->flush());
-  synced.seconds = watch.seconds();
+  synced.time = watch.time();
   synced.stats = TRY(store->stats());
   synced.transactions = contents.transactions;
   synced.operations = 2 * contents.transactions + contents.inputs +
@@ -115,24 +114,26 @@ Result<> run_bench_txstore(const node::Context& context, const BenchTxArguments&
         {.seed = context.config.devnet.seed, .blocks = arguments.blocks}));
   node::BenchReport report;
   const Contents contents = TRY(contents_of(bench));
-  const double utxo = TRY(sync_utxo(bench));
-  report.add("utxo sync", fmt::format("{:.2f} s", utxo),
-             fmt::format("{} blocks, {} transactions, {} inputs", contents.blocks,
-                         cli::with_thousands(contents.transactions),
+  const BenchTime utxo = TRY(sync_utxo(bench));
+  report.add("utxo sync", fmt::format("{:.2f} s", utxo.seconds),
+             fmt::format("{:.2f} s of CPU; {} blocks, {} transactions, {} inputs", utxo.cpu_seconds,
+                         contents.blocks, cli::with_thousands(contents.transactions),
                          cli::with_thousands(contents.inputs)));
   const auto path = scratch.path() / "sync";
   const Synced synced = TRY(sync_txstore(bench, contents, path));
-  report.add("txstore sync", fmt::format("{:.2f} s", synced.seconds),
-             fmt::format("{} operations/s, {:.2f} µs a transaction, {:.2f} times the UTXO state; "
-                         "{} stored, {} deleted",
-                         per_second(synced.operations, synced.seconds),
-                         1e6 * synced.seconds / static_cast<double>(synced.transactions),
-                         synced.seconds / utxo, cli::with_thousands(synced.stats.counts.records),
+  const double wall = synced.time.seconds, cpu = synced.time.cpu_seconds;
+  const double micros = 1e6 / static_cast<double>(synced.transactions);
+  report.add("txstore sync", fmt::format("{:.2f} s", wall),
+             fmt::format("{} operations/s, {:.2f} µs a transaction ({:.2f} of CPU), {:.2f} times "
+                         "the UTXO state ({:.2f} of CPU); {} stored, {} deleted",
+                         per_second(synced.operations, wall), micros * wall, micros * cpu,
+                         wall / utxo.seconds, cpu / utxo.cpu_seconds,
+                         cli::with_thousands(synced.stats.counts.records),
                          cli::with_thousands(synced.stats.counts.deleted)));
   const node::RawWrites raw = TRY(node::write_raw(path, scratch.path() / "raw", columns()));
   report.add("raw writes", fmt::format("{:.2f} s", raw.seconds),
              fmt::format("the {} final rows through memtables; sync takes {:.2f} of it",
-                         cli::with_thousands(raw.rows), synced.seconds / raw.seconds));
+                         cli::with_thousands(raw.rows), wall / raw.seconds));
   const double stored = static_cast<double>(synced.stats.counts.records);
   report.add("disk", fmt::format("{:.0f} bytes", TRY(disk_bytes(path)) / stored),
              fmt::format("a stored transaction, compacted; {:.0f} of them are its raw bytes",
@@ -150,15 +151,19 @@ Result<> run_bench_txstore(const node::Context& context, const BenchTxArguments&
     const AtTip tip = TRY(bench_tip(bench));
     if (tip.blocks > 0)
       report.add(
-          "at the tip", fmt::format("{} transactions/s", per_second(tip.transactions, tip.seconds)),
-          fmt::format("{} blocks, {} deleted, {} row changes; the same put raw take {:.2f} of "
-                      "the time",
+          "at the tip",
+          fmt::format("{} transactions/s", per_second(tip.transactions, tip.time.seconds)),
+          fmt::format("{} blocks, {} deleted, {} row changes; the same put raw take {:.2f} of the "
+                      "time ({:.2f} of CPU)",
                       tip.blocks, cli::with_thousands(tip.deleted), cli::with_thousands(tip.rows),
-                      tip.raw_seconds / tip.seconds));
-    const double deleting = TRY(bench_deletion(bench));
-    report.add("deletion alone", fmt::format("{} parents/s", per_second(kBenchParents, deleting)),
-               fmt::format("{} parents of {} children and {} inputs",
-                           cli::with_thousands(kBenchParents), kBenchChildren, kBenchInputs));
+                      tip.raw.seconds / tip.time.seconds,
+                      tip.raw.cpu_seconds / tip.time.cpu_seconds));
+    const BenchTime deleting = TRY(bench_deletion(bench));
+    report.add("deletion alone",
+               fmt::format("{} parents/s", per_second(kBenchParents, deleting.seconds)),
+               fmt::format("{} parents of {} children and {} inputs; {} a second of CPU",
+                           cli::with_thousands(kBenchParents), kBenchChildren, kBenchInputs,
+                           per_second(kBenchParents, deleting.cpu_seconds)));
   }
   std::printf("%s", (context.json ? report.json() : report.table()).c_str());
   return {};

@@ -4,7 +4,6 @@
 #include <coffer/chain/decode.h>
 #include "base/random.h"
 #include "base/result.h"
-#include "base/stopwatch.h"
 #include "feed/file_source.h"
 #include "node/bench_tools.h"
 #include "txstore/commands/bench_chain.h"
@@ -14,7 +13,7 @@ namespace coffer::txstore {
 namespace {
 
 // The same numbers of keys, with the same bytes, in one batch a block and with the log on.
-Result<double> put_raw(const BenchChain& bench, std::span<const IoCounts> blocks) {
+Result<BenchTime> put_raw(const BenchChain& bench, std::span<const IoCounts> blocks) {
   auto db = TRY(node::open_bench_database(bench.scratch / "tip-raw", columns()));
   const kv::Column column = TRY(db->column("tx_state"));
   Rng rng(7);
@@ -24,7 +23,7 @@ Result<double> put_raw(const BenchChain& bench, std::span<const IoCounts> blocks
     for (std::size_t i = 0; i + 8 <= made.size(); i += 8) store_le(made.data() + i, rng());
     return made;
   };
-  double seconds = 0;
+  BenchTime total;
   for (const IoCounts& block : blocks) {
     const std::size_t rows = block.puts + block.deletes;
     const std::size_t value_bytes = block.puts == 0 || block.bytes_written < 36 * rows
@@ -35,7 +34,7 @@ Result<double> put_raw(const BenchChain& bench, std::span<const IoCounts> blocks
     std::vector<Bytes> put;
     put.reserve(block.puts);
     for (std::uint64_t i = 0; i < block.puts; ++i) put.push_back(key());
-    const Stopwatch watch;
+    const BenchWatch watch;
     kv::Batch batch;
     for (const Bytes& each : put) batch.put(column, each, value);
     for (std::uint64_t i = 0; i < block.deletes && !known.empty(); ++i) {
@@ -43,10 +42,10 @@ Result<double> put_raw(const BenchChain& bench, std::span<const IoCounts> blocks
       known.pop_front();
     }
     TRY(db->commit(batch));
-    seconds += watch.seconds();
+    total.add(watch.time());
     for (Bytes& each : put) known.push_back(std::move(each));
   }
-  return seconds;
+  return total;
 }
 
 }  // namespace
@@ -91,13 +90,13 @@ Result<AtTip> bench_tip(const BenchChain& bench) {
     }
     const IoCounts before = backend.io_counts();
     const std::uint64_t deleted = store->counters().deleted;
-    const Stopwatch watch;
+    const BenchWatch watch;
     TRY(consumer->on_block({Ordinal(height), block, false, 0}));
     TRY(consumer->flush());
-    const double seconds = watch.seconds();
+    const BenchTime time = watch.time();
     if (height < kLeastWindow + 10) continue;
     const IoCounts after = backend.io_counts();
-    tip.seconds += seconds;
+    tip.time.add(time);
     ++tip.blocks;
     tip.transactions += block->txs.size();
     tip.deleted += store->counters().deleted - deleted;
@@ -106,7 +105,7 @@ Result<AtTip> bench_tip(const BenchChain& bench) {
                         .bytes_written = after.bytes_written - before.bytes_written});
     tip.rows += measured.back().puts + measured.back().deletes;
   }
-  if (!measured.empty()) tip.raw_seconds = TRY(put_raw(bench, measured));
+  if (!measured.empty()) tip.raw = TRY(put_raw(bench, measured));
   return tip;
 }
 
@@ -121,7 +120,7 @@ Hash256 bench_id(std::uint64_t kind, std::uint64_t number) {
 
 }  // namespace
 
-Result<double> bench_deletion(const BenchChain& bench) {
+Result<BenchTime> bench_deletion(const BenchChain& bench) {
   auto db = TRY(node::open_bench_database(bench.scratch / "delete", columns()));
   auto store = TRY(Store::open(*db, bench.network, Options(), {}));
   const auto at = [](std::uint64_t height) {
@@ -159,12 +158,12 @@ Result<double> bench_deletion(const BenchChain& bench) {
   }
   TRY(store->advance(at(1 + kLeastWindow)));
   TRY(db->flush());
-  const Stopwatch watch;
+  const BenchWatch watch;
   const CleanupReport report = TRY(store->prune());
-  const double seconds = watch.seconds();
+  const BenchTime time = watch.time();
   if (report.deleted != kBenchParents)
     return fail(Code::kInternal, "{} of {} parents were deleted", report.deleted, kBenchParents);
-  return seconds;
+  return time;
 }
 
 }  // namespace coffer::txstore
