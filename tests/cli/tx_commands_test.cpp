@@ -263,6 +263,20 @@ TEST_F(TxCommands, DaemonDoesTheWorkWhileItRuns) {
   EXPECT_NE(text({"get", id}).find("frozen"), std::string::npos);
 }
 
+TEST_F(TxCommands, DemoHasItOnAndServeHasNot) {
+  for (const bool demo : {true, false}) {
+    test::Process daemon({test::coffer(), demo ? "demo" : "serve", "--json", "--data",
+                          data(demo ? "demo" : "serve"), "--listen", "127.0.0.1:0"});
+    ASSERT_TRUE(daemon.wait_for_output("\"url\"")) << daemon.err();
+    const std::string url(bj::parse(daemon.out()).at("url").as_string());
+    const auto status = http::get(url + "/api/v1/status");
+    ASSERT_TRUE(status);
+    EXPECT_EQ(bj::parse(status->content()).at("txstore").is_null(), !demo) << status->content();
+    daemon.kill(SIGTERM);
+    EXPECT_EQ(daemon.wait(20'000)->exit_code, 0) << daemon.err();
+  }
+}
+
 // X5: a store that is switched on later begins at the tip and says so of what is older.
 TEST_F(TxCommands, StartAtTipAnswersBeforeStart) {
   ASSERT_NO_FATAL_FAILURE(sync(200, {}, "whole"));
