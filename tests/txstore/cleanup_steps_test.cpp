@@ -65,12 +65,14 @@ TEST_F(CleanupSteps, NewerBlockGoesOnWithThePass) {
   for (int i = 0; i < 300; ++i) ASSERT_NO_FATAL_FAILURE(feeder_->feed(chain_));
   open(kStepBudget);
   const std::uint64_t before = overdue();
-  const std::uint64_t a_block = 2 * (kStepTxs + 1) + 2 * kStepBudget;
-  ASSERT_GT(before, 5 * a_block);
+  ASSERT_GT(before, 200u);
   std::uint64_t deleted = 0;
   for (int blocks = 0; overdue() > 0; ++blocks) {
     ASSERT_LT(blocks, 200) << "cleanup stays behind";
     ASSERT_NO_FATAL_FAILURE(feeder_->feed(chain_));
+    // Steps, until twice what the block brought and a budget more was looked at.
+    const std::uint64_t a_block =
+        2 * feeder_->blocks().back()->txs.size() + kStepBudget + kStepBudget - 1;
     const std::uint64_t now = (*store_)->counters().deleted;
     EXPECT_GT(now, deleted);
     EXPECT_LE(now - deleted, a_block);

@@ -71,6 +71,7 @@ Result<double> store_single_rate(double seconds, const BenchCommunity& ours, std
 Result<double> plain_single_rate(sql::Database& database, double seconds, const PlainLedger& plain,
                                  std::size_t clients, BenchLoad load) {
   std::vector<sql::Connection> connections;
+  connections.reserve(clients);
   for (std::size_t i = 0; i < clients; ++i)
     connections.push_back(TRY(database.acquire(sql::Access::kWrite)));
   return rate_of(clients, seconds, [&](std::size_t client, Rng& rng) {
@@ -94,8 +95,8 @@ class PostgresBench {
     TRY(drop_schema(database_, "bench_community"));
     auto ours = TRY(make_bench_community(database_, "bench_community", wallets_));
     const double uniform = TRY(single(plain, ours, kInFlight, BenchLoad::kUniform));
-    TRY(single(plain, ours, kFewInFlight, BenchLoad::kHot));
-    TRY(single(plain, ours, kInFlight, BenchLoad::kHot));
+    (void)TRY(single(plain, ours, kFewInFlight, BenchLoad::kHot));
+    (void)TRY(single(plain, ours, kInFlight, BenchLoad::kHot));
     TRY(batches(bare, ours, uniform));
     ours.store.reset();
     TRY(plain.drop());

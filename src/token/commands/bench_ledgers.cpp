@@ -203,7 +203,7 @@ Result<PlainLedger> PlainLedger::make(sql::Database& database, std::string schem
         TRY(sql.script(
             fmt::format("ALTER FUNCTION {}() SET search_path = {}", name, ledger.schema_)));
     }
-    TRY(
+    (void)TRY(
         sql.execute("INSERT INTO wallets (id, balance, created_at, updated_at)"
                     " SELECT u.id, CASE WHEN u.place = 1 THEN $2::bigint ELSE $3::bigint END, 1, 1"
                     " FROM unnest($1::uuid[]) WITH ORDINALITY AS u (id, place)",
@@ -264,7 +264,7 @@ Result<BenchCommunity> make_bench_community(sql::Database& database, const std::
         "INSERT INTO @wallets (id, created_at, updated_at) VALUES ($1::uuid, 1, 1)")));
     for (std::size_t i = 1; i < made.wallets.size(); ++i)
       TRY(rows.add({community.id(made.wallets[i])}));
-    TRY(rows.finish());
+    (void)TRY(rows.finish());
     return {};
   });
   TRY(filled);
@@ -297,6 +297,7 @@ Result<double> rate_of(std::size_t threads, double seconds,
   const Stopwatch watch;
   {
     std::vector<std::jthread> running;
+    running.reserve(threads);
     for (std::size_t thread = 0; thread < threads; ++thread)
       running.emplace_back([&, thread] {
         Rng rng(thread + 1);

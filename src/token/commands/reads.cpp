@@ -23,7 +23,7 @@ Result<> run_wallet(const Context& context, const Store& store, const TokenQuery
   if (at) {
     const std::int64_t balance = TRY(store.balance_at(party.wallet, *at));
     return print_result(
-        context, balance_json(party.wallet, balance, *at),
+        context, balance_json(party.wallet, balance, at),
         fmt::format("{} had {} at {}\n", party.name, tokens_text(balance), time_text(*at)));
   }
   const auto wallet = TRY(store.find_wallet(party.wallet));
