@@ -14,7 +14,7 @@ void Workspace::set_tip(const bus::Position& position) {
       std::max(tip_.final_height, height - static_cast<std::int64_t>(options_.window));
 }
 
-Result<> Workspace::load(std::vector<Hash256> ids) {
+Result<> Workspace::load(const std::vector<Hash256>& ids) {
   // Of a commit of many blocks: most are new, and growing step by step would move all each time.
   if (ids.size() > by_id_.size()) by_id_.reserve(by_id_.size() + ids.size());
   std::vector<Record*> wanted;

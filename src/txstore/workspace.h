@@ -31,7 +31,7 @@ class Workspace {
   retention::Window window() const { return {options_.window, {tip_.height(), tip_.final_height}}; }
 
   // Loads those that are not known yet.
-  Result<> load(std::vector<Hash256> ids);
+  Result<> load(const std::vector<Hash256>& ids);
   // The pages of these outputs, of records that are loaded and have them.
   Result<> load_entries(std::span<const chain::Outpoint> outputs);
   // Of these records, of which one may be there more than once.

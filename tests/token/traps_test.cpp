@@ -182,6 +182,7 @@ TEST_P(TokenTraps, OpposingTransfersDoNotDeadlock) {
                                    : make_transfer(bob_.wallet, alice_.wallet, 2));
   {
     std::vector<std::jthread> threads;
+    threads.reserve(sent.size());
     for (std::size_t i = 0; i < sent.size(); ++i)
       threads.emplace_back([&, i] {
         Store& at = i < 2 ? store() : *other_store;
