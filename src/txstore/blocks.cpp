@@ -53,7 +53,7 @@ class BlockApplier {
       for (const chain::Input& input : block_.spent_by(tx)) outputs.push_back(input.outpoint());
     }
     for (const chain::Outpoint& output : outputs) ids.push_back(output.tx);
-    TRY(work_.load(std::move(ids)));
+    TRY(work_.load(ids));
     TRY(work_.load_entries(outputs));
     return load_new_marks(work_, std::array{&block_});
   }
@@ -261,7 +261,7 @@ Result<UndoneBlock> undo_block(Workspace& work, const bus::Position& before) {
   for (const UndoData::Tx& tx : undo.txs) done.ids.push_back(tx.id);
   std::vector<Hash256> ids(done.ids);
   for (const chain::Outpoint& outpoint : outputs) ids.push_back(outpoint.tx);
-  TRY(work.load(std::move(ids)));
+  TRY(work.load(ids));
   TRY(work.load_entries(outputs));
   work.set_tip(before);
   const std::uint64_t height = work.height();

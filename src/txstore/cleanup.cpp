@@ -116,7 +116,7 @@ Result<std::vector<Record*>> load_children(Workspace& work, std::span<Record* co
         if (has_open_child(entry) && children.size() < budget) children.push_back(entry.spender);
   }
   report.children_read += children.size();
-  TRY(work.load(std::move(children)));
+  TRY(work.load(children));
   return now;
 }
 

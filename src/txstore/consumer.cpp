@@ -167,7 +167,7 @@ Result<> Consumer::Impl::load_held(Workspace& work) {
       for (const chain::Input& input : block.spent_by(tx)) ids.push_back(input.outpoint().tx);
     }
   }
-  TRY(work.load(std::move(ids)));
+  TRY(work.load(ids));
   return load_new_marks(work, blocks);
 }
 

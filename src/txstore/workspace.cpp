@@ -94,7 +94,7 @@ Result<> Workspace::load_parents(std::span<Record* const> records) {
       ids.push_back(input.tx);
       outputs.push_back(input);
     }
-  TRY(load(std::move(ids)));
+  TRY(load(ids));
   return load_entries(outputs);
 }
 
