@@ -16,7 +16,7 @@ Result<bool> Consumer::Impl::see(const bus::TxSeen& seen) {
     stored = false;
     std::vector<Hash256> ids{tx.id};
     for (const chain::Outpoint& input : tx.inputs) ids.push_back(input.tx);
-    TRY(work.load(std::move(ids)));
+    TRY(work.load(ids));
     TRY(work.load_entries(tx.inputs));
     TRY(work.load_marks({&tx.id, 1}));
     const std::uint64_t height = work.height();

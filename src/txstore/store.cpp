@@ -152,7 +152,7 @@ Result<std::vector<ItemResult>> Store::create(std::span<const NewTx> txs) {
         parents.push_back(input);
       }
     }
-    TRY(work.load(std::move(ids)));
+    TRY(work.load(ids));
     TRY(work.load_entries(parents));
     TRY(work.load_marks(created));
     for (const NewTx& tx : txs) {
