@@ -58,6 +58,7 @@ rocksdb::DBOptions make_db_options(const DatabaseOptions& ours) {
   // A reader beside a writer must hold every file open, or compaction takes them away under it.
   options.max_open_files = ours.read_only ? -1 : ours.max_open_files;
   options.bytes_per_sync = 1u << 20;  // spreads the cost of the final fsync of a large file
+  options.allow_fallocate = ours.preallocate;
   options.max_manifest_file_size = 64u << 20;
   options.avoid_unnecessary_blocking_io = true;
   options.info_log = std::make_shared<ErrorLogger>();

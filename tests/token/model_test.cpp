@@ -3,11 +3,10 @@
 // COFFER_SEED=N, or so many from it with COFFER_SEEDS.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "base/temp_dir.h"
 #include "sql/test_postgres.h"
-#include "support/process.h"
+#include "support/memory_files.h"
+#include "support/random_seeds.h"
 #include "token/support/workload.h"
 
 namespace coffer::token::test {
@@ -59,37 +58,20 @@ constexpr const char* kAnswers[] = {"transfer",
                                     "immutable",
                                     "has_history"};
 
-struct Seeds {
-  std::uint64_t first = 1, count = 500;
-};
-Seeds seeds_of_run() {
-  Seeds seeds;
-  if (coffer::test::long_run()) seeds.count = 20'000;
-  if (const char* seed = std::getenv("COFFER_SEED")) {
-    seeds.first = std::strtoull(seed, nullptr, 10);
-    const char* count = std::getenv("COFFER_SEEDS");
-    seeds.count = count != nullptr ? std::strtoull(count, nullptr, 10) : 1;
-  }
-  return seeds;
-}
-
 void run_all(const std::string& location, std::uint64_t every) {
   Coverage met;
-  const Seeds seeds = seeds_of_run();
-  for (std::uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
-    if (seeds.count > 1 && seed % every != 0) continue;
+  const auto seeds = coffer::test::seeds_of_run(500, 20'000);
+  seeds.run([&](std::uint64_t seed) {
+    if (seeds.count > 1 && seed % every != 0) return;
     Workload workload(seed, location, met);
     workload.run(60);
-    ASSERT_FALSE(testing::Test::HasFailure()) << "COFFER_SEED=" << seed;
-  }
+  });
   if (seeds.count / every < 60) return;
   for (const char* answer : kAnswers) EXPECT_GE(met[answer], 1u) << answer << " never occurred";
 }
 
 TEST(TokenModel, RandomOperationsMatchModelOnSqlite) {
-  // Nothing is killed here: in memory, where there is such a place, the disk does not set the pace.
-  std::error_code none;
-  if (std::filesystem::is_directory("/dev/shm", none)) ::setenv("TMPDIR", "/dev/shm", 0);
+  coffer::test::keep_temp_files_in_memory();  // nothing is killed here
   const TempDir dir;
   run_all(dir.path().string(), 1);
 }

@@ -4,12 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <map>
 
 #include "sql/test_postgres.h"
-#include "support/process.h"
+#include "support/memory_files.h"
+#include "support/random_seeds.h"
 #include "txstore/support/model_workload.h"
 
 namespace coffer::txstore::test {
@@ -51,18 +50,8 @@ const std::map<std::string, std::vector<Outcome>> kOutcomesOf = {
     {"preserve", {Outcome::kDone, Outcome::kUnchanged, Outcome::kNotFound}},
 };
 
-struct Seeds {
-  std::uint64_t first = 1, count = 500;
-};
-Seeds seeds_of_run() {
-  Seeds seeds;
-  if (coffer::test::long_run()) seeds.count = 20'000;
-  if (const char* seed = std::getenv("COFFER_SEED")) {
-    seeds.first = std::strtoull(seed, nullptr, 10);
-    const char* count = std::getenv("COFFER_SEEDS");
-    seeds.count = count != nullptr ? std::strtoull(count, nullptr, 10) : 1;
-  }
-  return seeds;
+coffer::test::Seeds seeds_of_run() {
+  return coffer::test::seeds_of_run(500, 20'000);
 }
 
 void expect_full_coverage(const Coverage& coverage) {
@@ -95,16 +84,13 @@ void expect_full_coverage(const Coverage& coverage) {
 }
 
 void run_all(const std::vector<Engine>& engines, std::uint64_t every, Coverage& coverage) {
-  // Nothing is killed here: in memory, where there is such a place, the disk does not set the pace.
-  std::error_code none;
-  if (std::filesystem::is_directory("/dev/shm", none)) ::setenv("TMPDIR", "/dev/shm", 0);
-  const Seeds seeds = seeds_of_run();
-  for (std::uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
-    if (seeds.count > 1 && seed % every != 0) continue;
+  coffer::test::keep_temp_files_in_memory();  // nothing is killed here
+  const coffer::test::Seeds seeds = seeds_of_run();
+  seeds.run([&](std::uint64_t seed) {
+    if (seeds.count > 1 && seed % every != 0) return;
     Sequence sequence(seed, engines, coverage);
     sequence.run(60);
-    ASSERT_FALSE(testing::Test::HasFailure()) << "COFFER_SEED=" << seed;
-  }
+  });
 }
 
 // The model by itself: the generator meets everything. Costs a second.

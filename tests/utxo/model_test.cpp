@@ -5,12 +5,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include <coffer/chain/address.h>
 #include <coffer/utxo/store.h>
 #include "base/temp_dir.h"
 #include "mmr/test_support.h"
+#include "support/memory_files.h"
+#include "support/random_seeds.h"
 #include "utxo/accumulator.h"
 #include "utxo/keys.h"
 
@@ -52,6 +52,7 @@ class Sequence {
     kv::DatabaseOptions options;
     options.path = dir_.path() / "db";
     options.columns = columns(options_);
+    options.preallocate = false;
     db_ = kv::Database::open(options).value();
     store_ = Store::open(*db_, network_, options_, {}).value();
   }
@@ -325,18 +326,11 @@ class Sequence {
 };
 
 void run_sequences(std::uint64_t count, bool few_coinbases) {
-  std::uint64_t first = 1;
-  if (std::getenv("COFFER_LONG") != nullptr) count *= 20;
-  if (const char* seed = std::getenv("COFFER_SEED")) {
-    first = std::strtoull(seed, nullptr, 10);
-    const char* seeds = std::getenv("COFFER_SEEDS");
-    count = seeds != nullptr ? std::strtoull(seeds, nullptr, 10) : 1;
-  }
-  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+  test::keep_temp_files_in_memory();  // a crash here ends no more than an object
+  test::seeds_of_run(count, 20 * count).run([&](std::uint64_t seed) {
     Sequence sequence(seed, few_coinbases);
     sequence.run(25);
-    ASSERT_FALSE(testing::Test::HasFailure()) << "COFFER_SEED=" << seed;
-  }
+  });
 }
 
 TEST(UtxoModel, RandomSequencesMatchTheModel) {

@@ -38,6 +38,10 @@ struct DatabaseOptions {
   std::uint64_t max_wal_bytes = 512u << 20;       // bounds recovery time and the memory of a reader
   int max_background_jobs = 4;
   int max_open_files = 1024;  // a reader holds all files open, see Database::open
+  // Reserve room for the log and for new files before they are written, which keeps them in one
+  // piece on disk. For a small database on a file system in memory, turn it off: there the
+  // reservation, tens of MiB at every opening, is filled with zeros.
+  bool preallocate = true;
 };
 
 // How safe a commit is when it returns.

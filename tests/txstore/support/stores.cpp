@@ -74,6 +74,7 @@ void TestStore::open() {
     kv::DatabaseOptions options;
     options.path = dir_.path() / std::to_string(number_);
     options.columns = columns();
+    options.preallocate = false;
     kv_ = must(kv::Database::open(options));
     store_ = must(Store::open(*kv_, network_, options_, {}));
     return;
