@@ -49,6 +49,7 @@ constexpr SqliteEntry kSqlite[] = {
     {SQLITE_BUSY, kBusy},
     {SQLITE_LOCKED, kBusy},
     {SQLITE_FULL, kFull},
+    {SQLITE_IOERR_SHMSIZE, kFull},  // no room for the shared memory
     {SQLITE_CORRUPT, kCorrupt},
     {SQLITE_NOTADB, kCorrupt},
     {SQLITE_INTERRUPT, {Code::kTimeout, Trouble::kFailed, "the statement took too long"}},

@@ -31,7 +31,8 @@ Result<std::unique_ptr<Driver>> Pool::acquire(std::int64_t wait_ms) {
     std::erase(waiting_, ticket);
     freed_.notify_all();
     if (!free)
-      return fail(Code::kTimeout, "all {} connections to the database were in use for {} ms", max_,
+      return fail(Code::kTimeout,
+                  "all {} connections to the database were in use for {} ms; try again", max_,
                   wait_ms);
     while (!idle_.empty()) {
       auto driver = std::move(idle_.back());

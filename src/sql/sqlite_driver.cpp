@@ -1,5 +1,6 @@
 // Statements and transactions on one SQLite connection.
 #include <fmt/ranges.h>
+#include <sys/statvfs.h>
 
 #include <algorithm>
 #include <charconv>
@@ -163,8 +164,18 @@ class SqliteBatch final : public BatchSink {
 
 }  // namespace
 
+// Less than the step by which SQLite grows its shared memory. What it cannot grow it calls an I/O
+// error.
+bool SqliteDriver::is_disk_full() const {
+  constexpr std::uint64_t kStep = 32u << 10;
+  const char* file = db_ != nullptr ? sqlite3_db_filename(db_, "main") : nullptr;
+  struct statvfs disk{};
+  return file != nullptr && ::statvfs(file, &disk) == 0 && disk.f_bavail * disk.f_frsize < kStep;
+}
+
 std::unexpected<Error> SqliteDriver::fail_with(int code, std::string_view sql) {
   const char* message = db_ != nullptr ? sqlite3_errmsg(db_) : sqlite3_errstr(code);
+  if ((code & 0xff) == SQLITE_IOERR && is_disk_full()) code = SQLITE_FULL;
   return failed(sqlite_failure(code, message, sql));
 }
 

@@ -74,6 +74,7 @@ class SqliteDriver final : public Driver {
  private:
   Result<> open_once(const std::string& path, bool create);
   Result<> hold_file();
+  bool is_disk_full() const;
   bool has_moved() const;  // another file, or none, has its name now
   Result<> configure();
   Result<> use_wal();

@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <fstream>
 #include <thread>
 
 #include "base/random.h"
+#include "base/result.h"
 #include "base/temp_dir.h"
 #include "sql/backup.h"
 #include "sql/test_engines.h"
@@ -237,6 +239,33 @@ TEST(Sqlite, FullDiskIsReportedAndLosesNothing) {
   ASSERT_TRUE(disk.grow());
   EXPECT_TRUE(execute(*database, "INSERT INTO t VALUES ($1, $2)", {acknowledged, bytes}));
   EXPECT_EQ(count(*database), acknowledged + 1);
+}
+
+// The first connection needs room for the log's shared memory, even to read.
+TEST(Sqlite, OpeningOnAFullDiskSaysSo) {
+  const SmallDisk disk;
+  if (!disk.mounted()) GTEST_SKIP() << "mounting a small tmpfs is not permitted here";
+  const auto insert = [&](int id) -> Result<std::int64_t> {
+    const auto database = TRY(Database::open(at(disk.path() / "a.db")));
+    return execute(*database, "INSERT INTO t VALUES ($1)", {id});
+  };
+  ASSERT_TRUE(
+      execute(*Database::open(at(disk.path() / "a.db")).value(), "CREATE TABLE t(id INTEGER)"));
+  ASSERT_TRUE(insert(1));
+  const fs::path filler = disk.path() / "filler";
+  std::ofstream(filler) << std::string(4u << 20, 'x');
+  for (int i = 0; i < 2; ++i) {
+    const auto refused = insert(2);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::kUnavailable) << refused.error().message;
+    EXPECT_NE(refused.error().message.find("the disk is full"), std::string::npos)
+        << refused.error().message;
+    EXPECT_FALSE(refused.error().retryable);
+    expect_one_line(refused.error());
+  }
+  fs::remove(filler);
+  EXPECT_TRUE(insert(2));
+  EXPECT_EQ(count(*Database::open(at(disk.path() / "a.db")).value()), 2);
 }
 
 TEST(Sqlite, AcknowledgedCommitsSurviveAKill) {
