@@ -53,6 +53,26 @@ TEST_P(TokenAccounts, SameUserAgainAnswersAsTheFirstTime) {
   EXPECT_EQ(count("@wallets"), 2);
 }
 
+TEST_P(TokenAccounts, SameUserAgainAfterRenameIsTheSameUser) {
+  const auto first = store().create_user(id_of(1), "alice", operator_);
+  // Another one of the same name and time.
+  ASSERT_TRUE(store().create_user(id_of(2), "carol", operator_));
+  advance(1'000);
+  ASSERT_TRUE(store().rename_user(id_of(1), "alicia", operator_));
+  ASSERT_TRUE(store().rename_user(id_of(2), "alice", operator_));
+  const auto again = store().create_user(id_of(1), "alice", operator_);
+  ASSERT_TRUE(first && again) << again.error().message;
+  EXPECT_EQ(again->wallet, first->wallet);
+  EXPECT_EQ(again->created_at_ms, first->created_at_ms);
+  EXPECT_EQ(again->name, "alicia");
+  EXPECT_EQ(audits("create_user"), 2);
+  EXPECT_EQ(count("@wallets"), 3);
+  // Neither what another user was made as, nor a name between.
+  ASSERT_TRUE(store().rename_user(id_of(1), "alison", operator_));
+  for (const char* name : {"carol", "alicia"})
+    EXPECT_EQ(outcome(store().create_user(id_of(1), name, operator_)), "conflict id_taken") << name;
+}
+
 TEST_P(TokenAccounts, SameUserMadeTwiceAtOnceIsOneUser) {
   constexpr int kUsers = 8, kCallers = 2;
   for (std::uint64_t i = 1; i <= kUsers; ++i) {

@@ -9,10 +9,26 @@ namespace {
 
 constexpr std::string_view kUsers = "users";
 
+std::string created_detail(std::string_view name, const Uuid& wallet) {
+  return audit_detail({{"username", name}, {"wallet", to_string(wallet)}});
+}
+
 Error other_content(const User& user) {
   return refusal("id_taken",
                  fmt::format("user {} exists with the name '{}'; use another id for a new user",
                              to_string(user.id), user.name));
+}
+
+// Whether the user was created with this name and renamed since. The audit has its creation, at the
+// user's own time.
+Result<bool> was_created_as(sql::Reader& sql, const Community& community, const User& user,
+                            std::string_view name) {
+  const std::string detail = created_detail(name, user.wallet);
+  const auto found = TRY(sql.value<std::int64_t>(
+      community.sql("SELECT count(*) FROM @audit WHERE at = $1 AND action = 'create_user'"
+                    " AND target = $2 AND detail = $3"),
+      {user.created_at_ms, to_string(user.id), detail}));
+  return found.value_or(0) > 0;
 }
 
 // Deletes or reactivates. The same again changes nothing.
@@ -57,13 +73,14 @@ Result<User> Store::create_user(const Uuid& user, std::string_view name, const A
   const Uuid wallet = random_uuid();
   return write_as(community, actor, [&](sql::Transaction& sql) -> Result<User> {
     if (auto found = TRY(find_user_row(sql, community, user))) {
-      if (found->name != name) return std::unexpected(other_content(*found));
-      return *std::move(found);
+      if (found->name == name || TRY(was_created_as(sql, community, *found, name)))
+        return *std::move(found);
+      return std::unexpected(other_content(*found));
     }
     const std::int64_t now_ms = TRY(database_now(sql, community));
     User made = TRY(insert_user(sql, community, user, wallet, name, now_ms));
     TRY(write_audit(sql, community, actor, "create_user", to_string(user),
-                    audit_detail({{"username", name}, {"wallet", to_string(wallet)}}), now_ms));
+                    created_detail(name, wallet), now_ms));
     return made;
   });
 }
