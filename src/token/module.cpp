@@ -30,6 +30,7 @@ class TokenModule final : public node::OpenModule {
     TRY(communities_->refresh());
     access_ = TRY(Access::open(settings, system_clock()));
     events_ = std::make_unique<CommunityEvents>();
+    writes_ = std::make_unique<Writes>(system_clock());
     return {};
   }
 
@@ -44,7 +45,7 @@ class TokenModule final : public node::OpenModule {
   void add_routes(api::RouteTable& table) override {
     TokenRoutes routes;
     if (communities_) {
-      routes = {communities_.get(), access_.get(), events_.get(),
+      routes = {communities_.get(), access_.get(), events_.get(), writes_.get(),
                 [this](std::string_view community) { return maintenance_->checked(community); }};
     }
     add_token_routes(table, std::move(routes));
@@ -59,6 +60,7 @@ class TokenModule final : public node::OpenModule {
   }
   void stop() override {
     life_.reset();
+    writes_.reset();
     events_.reset();
     maintenance_.reset();
   }
@@ -69,6 +71,7 @@ class TokenModule final : public node::OpenModule {
   std::unique_ptr<Access> access_;
   std::unique_ptr<Communities> communities_;  // answers what waits when it goes
   std::unique_ptr<CommunityEvents> events_;
+  std::unique_ptr<Writes> writes_;
   std::unique_ptr<Maintenance> maintenance_;
   std::unique_ptr<DemoLife> life_;
 };

@@ -51,6 +51,13 @@ bool is_same_hold(const NewHold& wanted, const Hold& stored) {
          wanted.duration_ms == stored.expires_at_ms - stored.created_at_ms;
 }
 
+// Many may ask for holds of one wallet, so each waits for its locks once. The same again is safe.
+sql::TransactionOptions wait_once(const Community& community) {
+  sql::TransactionOptions options = kWrite;
+  options.give_up_after_ms = community.database().options().lock_timeout_ms;
+  return options;
+}
+
 struct Parties {
   std::optional<WalletState> payer, recipient;
 };
@@ -162,7 +169,7 @@ Result<Hold> Store::open_hold(const NewHold& hold, const Actor& actor) {
                         amount_detail(hold.amount), now_ms));
         return get_hold(sql, community, hold.id);
       },
-      kWrite);
+      wait_once(community));
   if (!opened) return std::unexpected(explain_taken(std::move(opened).error(), hold.id));
   return opened;
 }
@@ -191,7 +198,7 @@ Result<Hold> Store::capture_hold(const Uuid& hold, const Uuid& transaction_id,
                         amount_detail(taken), now_ms));
         return get_hold(sql, community, hold);
       },
-      kWrite);
+      wait_once(community));
   if (!captured) return std::unexpected(explain_taken(std::move(captured).error(), transaction_id));
   return captured;
 }
@@ -211,7 +218,7 @@ Result<Hold> Store::release_hold(const Uuid& hold, const Actor& actor) {
         TRY(write_audit(sql, community, actor, "release_hold", to_string(hold), "", now_ms));
         return get_hold(sql, community, hold);
       },
-      kWrite);
+      wait_once(community));
   if (!released) return std::unexpected(explain(std::move(released).error()));
   return released;
 }

@@ -94,6 +94,14 @@ api::AsyncHandler answer_later(const Shared& routes, std::vector<std::string> kn
   };
 }
 
+// What changes something may wait for locks, which no worker of the server shall do.
+TokenLater on_writes(TokenAnswer answer) {
+  return [answer = std::move(answer)](const std::shared_ptr<const TokenCall>& call,
+                                      const api::Respond& respond) {
+    call->routes.writes->submit([call, answer] { return answer(*call); }, respond);
+  };
+}
+
 void add_route(api::RouteTable& table, const Shared& routes, TokenRoute given) {
   std::vector<std::string> known = query_names(given.parameters);
   given.parameters.insert(given.parameters.begin(),
@@ -106,6 +114,8 @@ void add_route(api::RouteTable& table, const Shared& routes, TokenRoute given) {
                    .response_schema = std::move(given.response_schema),
                    .request_schema = std::move(given.request_schema),
                    .body_bytes = given.body_bytes};
+  if (given.answer && given.method != http::Method::kGet)
+    given.later = on_writes(std::move(given.answer));
   if (given.later)
     route.async = answer_later(routes, std::move(known), std::move(given.later));
   else

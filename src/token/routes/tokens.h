@@ -9,6 +9,7 @@
 #include "token/json/verbs.h"
 #include "token/routes/access.h"
 #include "token/routes/communities.h"
+#include "token/routes/writes.h"
 
 namespace coffer::token {
 
@@ -18,6 +19,7 @@ struct TokenRoutes {
   Communities* communities = nullptr;  // outlives the routes, as all here; null: switched off
   Access* access = nullptr;
   CommunityEvents* events = nullptr;
+  Writes* writes = nullptr;
   // What the daily check found; nothing before the first.
   std::function<std::optional<CheckReport>(std::string_view community)> checked = nullptr;
 };
@@ -63,7 +65,7 @@ struct TokenRoute {
   std::string summary = {};
   std::vector<api::Parameter> parameters = {};  // besides the community
   std::string response_schema = {};
-  TokenAnswer answer = nullptr;
+  TokenAnswer answer = nullptr;  // of what changes something: on a thread of Writes
   std::string request_schema = {};
   TokenLater later = nullptr;  // instead of `answer`
   std::size_t body_bytes = 0;  // 0: the server's own bound

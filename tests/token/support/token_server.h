@@ -52,6 +52,7 @@ class TokenServer : public sql::test::EngineTest {
   }
   void TearDown() override {
     fixture_.service.reset();
+    writes_.reset();
     maintenance_.reset();
     events_.reset();
   }
@@ -70,13 +71,14 @@ class TokenServer : public sql::test::EngineTest {
   }
   void serve() {
     communities_ = Communities::open(config_, system_clock()).value();
-    access_ = Access::open(config_.of<Settings>(), system_clock()).value();
+    access_ = Access::open(config_.of<Settings>(), *access_clock_).value();
     access_->set_metrics(fixture_.metrics);
     events_ = std::make_unique<CommunityEvents>();
+    writes_ = std::make_unique<Writes>(system_clock());
     maintenance_ = std::make_unique<Maintenance>(*communities_, config_, fixture_.metrics,
                                                  system_clock(), maintenance_options_);
     fixture_.options.more_routes = [this](api::RouteTable& table) {
-      add_token_routes(table, {communities_.get(), access_.get(), events_.get(),
+      add_token_routes(table, {communities_.get(), access_.get(), events_.get(), writes_.get(),
                                [this](auto name) { return maintenance_->checked(name); }});
     };
     fixture_.options.http.limits.connections = 4'096;
@@ -176,10 +178,12 @@ class TokenServer : public sql::test::EngineTest {
   config::Config config_;
   oidc::SigningKey key_ = oidc::SigningKey::rsa("key-1");
   MaintenanceOptions maintenance_options_;
+  const Clock* access_clock_ = &system_clock();
   api::Fixture fixture_;
   std::unique_ptr<Communities> communities_;
   std::unique_ptr<Access> access_;
   std::unique_ptr<CommunityEvents> events_;
+  std::unique_ptr<Writes> writes_;
   std::unique_ptr<Maintenance> maintenance_;
   Store* store_ = nullptr;
   Uuid bank_{};
