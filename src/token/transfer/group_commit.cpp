@@ -60,6 +60,7 @@ struct GroupCommit::Impl {
   std::size_t gather_size_ = 0;
   std::size_t gathering_ = 0;  // committers that do
   Store::GroupStats stats_;
+  GroupCaution caution_;
   bool stopping_ = false;
   std::vector<std::thread> committers_, waiters_;
 };
@@ -117,7 +118,7 @@ void GroupCommit::Impl::commit_groups() {
     GroupItems group = next_group();
     if (group.empty()) return;
     const auto start = SteadyClock::now();
-    auto answers = run_group(community_, group);
+    auto answers = run_group(community_, group, caution_);
     finish(std::move(group), std::move(answers), SteadyClock::now() - start);
   }
 }
@@ -221,7 +222,7 @@ bool GroupCommit::Impl::wait_and_commit(const Uuid& wallet) {
     answer_all(std::move(overdue), error);
     return true;
   }
-  if (!done) answers = run_group(community_, group);
+  if (!done) answers = run_group(community_, group, caution_);
   finish(std::move(group), std::move(answers), {});
   return true;
 }

@@ -192,22 +192,35 @@ TEST_P(TokenGroups, ClosingAnswersWhatWaits) {
   expect_consistent();
 }
 
-// However many there are: one wait to lock and read, one to insert and commit.
-TEST_P(TokenGroupsOnServers, GroupWaitsTwiceForTheServer) {
+// However many there are: one wait to insert and commit what is good, two more to decide what is
+// not and commit the rest, and two a group for a while after that.
+TEST_P(TokenGroupsOnServers, GroupWaitsOnceForTheServerIfAllAreGood) {
   store_options_.committers = 1;
   const Uuid alice = make_user_wallet(1'000), bob = make_user_wallet(1'000);
-  ASSERT_TRUE(store().transfer(make_transfer(alice, bob, 1), kTester));  // statements are prepared
-  const auto before = db().stats().server_waits;
-  ASSERT_TRUE(store().transfer(make_transfer(alice, bob, 1), kTester));
-  EXPECT_EQ(db().stats().server_waits - before, 2u);
-  std::vector<Transfer> transfers;
-  transfers.reserve(300);
+  const auto waits_for = [&](const std::vector<Transfer>& transfers, std::size_t good) {
+    const auto before = db().stats().server_waits;
+    std::size_t applied = 0;
+    for (const auto& answer : send_all(transfers))
+      if (answer) ++applied;
+    EXPECT_EQ(applied, good);
+    return db().stats().server_waits - before;
+  };
+  const auto one = [&](std::int64_t amount) {
+    return std::vector{make_transfer(alice, bob, amount)};
+  };
+  (void)waits_for(one(1), 1);  // statements are prepared
+  EXPECT_EQ(waits_for(one(1), 1), 1u);
+  std::vector<Transfer> many;
+  many.reserve(300);
   for (int i = 0; i < 300; ++i)
-    transfers.push_back(i % 2 == 0 ? make_transfer(alice, bob, 1) : make_transfer(bob, alice, 1));
-  const auto start = db().stats().server_waits;
-  for (const auto& answer : send_all(transfers)) EXPECT_TRUE(answer);
+    many.push_back(i % 2 == 0 ? make_transfer(alice, bob, 1) : make_transfer(bob, alice, 1));
   // The first group may be small; then all that came meanwhile is one.
-  EXPECT_LE(db().stats().server_waits - start, 3 * 2u);
+  EXPECT_LE(waits_for(many, 300), 3u);
+  (void)waits_for(one(5'000), 0);
+  (void)waits_for(one(1), 1);  // statements are prepared
+  EXPECT_EQ(waits_for(one(1), 1), 2u);
+  for (int i = 0; i < 40; ++i) (void)waits_for(one(1), 1);
+  EXPECT_EQ(waits_for(one(1), 1), 1u);
 }
 
 TEST_P(TokenGroupsOnServers, WalletLockedElsewhereStallsNobodyElse) {
@@ -247,28 +260,32 @@ TEST_P(TokenGroupsOnServers, WalletLockedTooLongIsUnavailable) {
 
 // Connections that break, before, during and after the commit: every transfer is applied once.
 TEST_P(TokenGroupsOnServers, LostConnectionsApplyEachOnce) {
+  constexpr int kWanted = 12, kMost = 2'000;  // breaks at work; transfers of each thread
   const Uuid alice = make_user_wallet(1'000'000 / 4), bob = make_user_wallet();
   std::atomic<bool> stop{false};
+  std::atomic<int> broken{0};
   auto killer = sql::Database::open(options_);
   ASSERT_TRUE(killer);
   std::jthread breaking([&] {
     while (!stop) {
       auto connection = (*killer)->acquire();
-      if (connection)
-        (void)connection->query(
+      if (connection) {
+        auto rows = connection->query(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            " AND query LIKE '%transactions%'");
-      std::this_thread::sleep_for(std::chrono::milliseconds(15));
+            " AND state <> 'idle' AND query LIKE '%transactions%'");
+        while (rows && rows->next().value_or(false)) ++broken;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
   });
-  std::atomic<int> applied{0}, failed{0};
+  std::atomic<int> applied{0};
   {
     std::vector<std::jthread> threads;
     threads.reserve(8);
     for (int i = 0; i < 8; ++i)
       threads.emplace_back([&] {
-        for (int k = 0; k < 40; ++k) {
+        for (int k = 0; k < kMost && broken < kWanted; ++k) {
           const Transfer transfer = make_transfer(alice, bob, 1);
           // An error leaves it open; the same id again settles it.
           for (int attempt = 0;; ++attempt) {
@@ -277,7 +294,6 @@ TEST_P(TokenGroupsOnServers, LostConnectionsApplyEachOnce) {
               ++applied;
               break;
             }
-            ++failed;
             if (attempt == 50) {
               ADD_FAILURE() << answer.error().message;
               break;
@@ -288,9 +304,8 @@ TEST_P(TokenGroupsOnServers, LostConnectionsApplyEachOnce) {
   }
   stop = true;
   breaking.join();
-  EXPECT_EQ(applied, 320);
-  EXPECT_EQ(balance(bob), 320);
-  EXPECT_GT(db().stats().retries, 0u);
+  EXPECT_GE(broken, kWanted);
+  EXPECT_EQ(balance(bob), applied);
   expect_consistent();
 }
 

@@ -30,6 +30,10 @@ StoredTransfer as_stored(const Transfer& transfer, const Applied& applied) {
 
 }  // namespace
 
+bool is_commit_unknown(const Error& error) {
+  return error.code == Code::kUnavailable && !error.retryable;
+}
+
 bool is_same_transfer(const Transfer& transfer, const StoredTransfer& stored) {
   const auto is_same_text = [&](const std::optional<std::string>& given,
                                 const std::optional<std::string>& kept, bool had) {
@@ -126,9 +130,9 @@ Result<> insert_and_commit(sql::Transaction& sql, const Community& community,
 }
 
 Result<> insert_at_once(sql::Transaction& sql, const Community& community,
-                        std::span<Pending> pending) {
+                        std::span<Pending> pending, std::optional<int> lock_ms) {
   return community.is_sqlite() ? insert_at_once_sqlite(sql, community, pending)
-                               : insert_at_once_postgres(sql, community, pending);
+                               : insert_at_once_postgres(sql, community, pending, lock_ms);
 }
 
 void answer_backwards(std::span<Pending> pending, Balances balances, std::int64_t now_ms) {

@@ -33,6 +33,9 @@ struct StoredTransfer {
   bool has_memo = false, has_metadata = false, is_erased = false;
   std::optional<std::string> memo, metadata;
 };
+// Whether the connection was lost while the commit was under way, so that its outcome is unknown.
+bool is_commit_unknown(const Error& error);
+
 // With details erased it is only compared whether there were any.
 bool is_same_transfer(const Transfer& transfer, const StoredTransfer& stored);
 
@@ -76,16 +79,17 @@ Result<> insert_transfers(sql::Transaction& sql, const Community& community,
 
 // Inserts all of them without a look first, commits and answers: the mover judges (T1). Half the
 // work of the steps above, for lists that are probably good. Errors: a refusal, or an id that
-// exists, with nothing inserted; the steps above then say whose.
+// exists, with nothing inserted; the steps above then say whose. With `lock_ms` a server's locks
+// are waited for so long only.
 Result<> insert_at_once(sql::Transaction& sql, const Community& community,
-                        std::span<Pending> pending);
+                        std::span<Pending> pending, std::optional<int> lock_ms = {});
 // The answers of a list that was applied, from what its senders have in the end.
 using Balances = std::unordered_map<Uuid, std::int64_t, HashOfHash>;
 void answer_backwards(std::span<Pending> pending, Balances balances, std::int64_t now_ms);
 
 // ---- of one engine (postgres.cpp, sqlite.cpp) ----
 Result<> insert_at_once_postgres(sql::Transaction& sql, const Community& community,
-                                 std::span<Pending> pending);
+                                 std::span<Pending> pending, std::optional<int> lock_ms);
 Result<> insert_at_once_sqlite(sql::Transaction& sql, const Community& community,
                                std::span<Pending> pending);
 Result<Situation> read_situation_postgres(sql::Transaction& sql, const Community& community,

@@ -14,6 +14,9 @@ using Element = PostgresArray::Element;
 // Their estimates are high enough for JIT, which costs more than it saves.
 constexpr const char* kPlanWithIndexes =
     "SELECT set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)";
+constexpr const char* kPlanWithIndexesAndLockFor =
+    "SELECT set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true),"
+    " set_config('lock_timeout', $1, true)";
 
 constexpr const char* kLockAndRead =
     "SELECT id, balance, is_frozen, is_deleted, is_system, held, open_holds, per_transfer, per_day,"
@@ -165,7 +168,7 @@ Result<> insert_postgres(sql::Transaction& sql, const Community& community,
 }
 
 Result<> insert_at_once_postgres(sql::Transaction& sql, const Community& community,
-                                 std::span<Pending> pending) {
+                                 std::span<Pending> pending, std::optional<int> lock_ms) {
   InsertArrays arrays;
   PostgresArray senders(Element::kUuid);
   std::unordered_set<Uuid, HashOfHash> seen;
@@ -176,11 +179,14 @@ Result<> insert_at_once_postgres(sql::Transaction& sql, const Community& communi
     if (seen.insert(item.transfer->from).second) senders.add(item.transfer->from);
   }
   const auto rows = arrays.rows(), details = arrays.details();
-  auto answers = TRY(sql.commit_with({{kPlanWithIndexes, {}},
-                                      {community.sql(kInsertTimed), rows},
-                                      {community.sql(arrays.details_statement()), details},
-                                      {community.sql(kFindTime), {timed}},
-                                      {community.sql(kFindBalances), {senders.view()}}}));
+  const std::string lock_for = fmt::format("{}ms", lock_ms.value_or(0));
+  auto answers =
+      TRY(sql.commit_with({lock_ms ? sql::Statement{kPlanWithIndexesAndLockFor, {lock_for}}
+                                   : sql::Statement{kPlanWithIndexes, {}},
+                           {community.sql(kInsertTimed), rows},
+                           {community.sql(arrays.details_statement()), details},
+                           {community.sql(kFindTime), {timed}},
+                           {community.sql(kFindBalances), {senders.view()}}}));
   (void)TRY(answers[3].next());
   const std::int64_t now_ms = TRY(answers[3].get<std::int64_t>(0));
   Balances balances;

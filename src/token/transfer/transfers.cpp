@@ -1,4 +1,5 @@
 // Transfers one by one and in batches.
+#include <algorithm>
 #include <future>
 
 #include "token/store_impl.h"
@@ -52,6 +53,16 @@ Result<> refused_item(const BatchWork& work) {
   return {};
 }
 
+// What was sent together was committed together: where one is missing, none of them is stored by
+// us, and who is there is somebody else's.
+void forget_unsent(std::span<Pending> pending, const Situation& situation) {
+  const auto is_missing = [&](const Pending& item) {
+    return item.was_sent && !situation.stored.contains(item.transfer->id);
+  };
+  if (std::ranges::none_of(pending, is_missing)) return;
+  for (Pending& item : pending) item.was_sent = false;
+}
+
 Result<> commit_batch(sql::Transaction& sql, const Community& community, BatchMode mode,
                       BatchWork& work) {
   const bool is_all = mode == BatchMode::kAll;
@@ -60,14 +71,17 @@ Result<> commit_batch(sql::Transaction& sql, const Community& community, BatchMo
     return decide(work.pending, situation, is_all);
   };
   Situation situation = TRY(read_situation(sql, community, work.pending, LockMode::kWait));
+  forget_unsent(work.pending, situation);
   auto accepted = decide_all(situation);
   if (TRY(expire_holds_in_the_way(sql, community, work.pending, situation.judge.now_ms()))) {
     situation = TRY(read_situation(sql, community, work.pending, LockMode::kWait));
     accepted = decide_all(situation);
   }
   if (is_all) TRY(refused_item(work));
-  for (const std::size_t place : accepted) work.pending[place].was_sent = true;
-  return insert_and_commit(sql, community, work.pending, accepted);
+  auto done = insert_and_commit(sql, community, work.pending, accepted);
+  if (!done && is_commit_unknown(done.error()))
+    for (const std::size_t place : accepted) work.pending[place].was_sent = true;
+  return done;
 }
 
 bool is_refusal(const Error& error) {
@@ -77,13 +91,12 @@ bool is_refusal(const Error& error) {
 
 // Most batches are good: they are inserted at once. What remains is decided first.
 Result<> run_batch(const Community& community, BatchMode mode, BatchWork& work) {
-  bool is_again = false;
   auto done = community.database().run_transaction(
       [&](sql::Transaction& sql) {
-        // The outcome of the attempt before may be unknown.
-        for (Pending& item : work.pending) item.was_sent = is_again;
-        is_again = true;
-        return insert_at_once(sql, community, work.pending);
+        auto inserted = insert_at_once(sql, community, work.pending);
+        if (!inserted && is_commit_unknown(inserted.error()))
+          for (Pending& item : work.pending) item.was_sent = true;
+        return inserted;
       },
       kWrite);
   for (int attempt = 1; !done && is_refusal(done.error()); ++attempt) {
