@@ -4,7 +4,7 @@
 -- A person's sqlite3 gets the same protection: triggers use built-in functions only, and nothing relies on PRAGMA foreign_keys or
 -- recursive_triggers. Every rule is a BEFORE trigger with RAISE(ABORT), which OR IGNORE and OR REPLACE cannot turn off. Both also
 -- reach the statements inside triggers, and OR REPLACE deletes rows without firing their triggers; so whatever could collide is looked up
--- first. Tables have no rowid where one could be used to replace a row under another id.
+-- first. Tables have no rowid where one could be used to replace a row under another id; that of transactions is checked.
 --
 -- Roles, TRUNCATE and autovacuum do not exist here; the time helpers of 002 are strftime() and unixepoch(); comments stand here.
 
@@ -92,7 +92,8 @@ CREATE TABLE system_accounts (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idx_system_accounts_wallet_id ON system_accounts (wallet_id);
 
--- All transactions: transfers and, from a wallet to itself, issuance. Immutable. Types 1-99, 1 = transfer.
+-- All transactions: transfers and, from a wallet to itself, issuance. Immutable. Types 1-99, 1 = transfer. Rows follow each other by
+-- rowid, without gaps: new ones go to the end, where their neighbours are in memory.
 CREATE TABLE transactions (
   id               TEXT    NOT NULL PRIMARY KEY,
   from_wallet_id   TEXT    NOT NULL,
@@ -107,7 +108,7 @@ CREATE TABLE transactions (
   CONSTRAINT created_at_positive CHECK (created_at > 0),
   CONSTRAINT fk_from_wallet FOREIGN KEY (from_wallet_id) REFERENCES wallets (id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED,
   CONSTRAINT fk_to_wallet FOREIGN KEY (to_wallet_id) REFERENCES wallets (id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE INDEX idx_transactions_created_at ON transactions (created_at DESC);
 CREATE INDEX idx_transactions_transaction_type ON transactions (transaction_type, created_at DESC);
 CREATE INDEX idx_transactions_self_transfer ON transactions (from_wallet_id, to_wallet_id) WHERE from_wallet_id = to_wallet_id;
@@ -129,11 +130,14 @@ CREATE TABLE wallet_entries (
   CONSTRAINT pidx_wallet_entries PRIMARY KEY (wallet_id, booked_at, version)
 ) STRICT, WITHOUT ROWID;
 
--- The transaction that is being moved at this moment, else NULL: the mover's permission to write what nobody else may write. A
--- transaction that was moved is in the outbox or in the log, and the table takes neither; so nobody else can put an id here.
+-- The transaction that was judged last, when, and how many there are. It is the mover's permission to write what nobody else may write,
+-- from the moment its row is inserted until the mover ends: who writes an id here cannot take one of a transaction, and an id without a
+-- transaction permits nothing.
 CREATE TABLE mover (
   only_row       INTEGER NOT NULL PRIMARY KEY CHECK (only_row = 1),
-  transaction_id TEXT
+  transaction_id TEXT,
+  now_ms         INTEGER NOT NULL DEFAULT 0,
+  moved          INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 INSERT INTO mover (only_row) VALUES (1);
 
@@ -597,9 +601,9 @@ BEGIN
   UPDATE wallets SET updated_at = (SELECT max(NEW.created_at, now_ms) FROM token_clock) WHERE id = NEW.id;
 END;
 
--- Balances. Only the mover changes one, except to what the wallet's last entry says (a repair).
+-- Balances. One becomes what the wallet's last entry says, by the mover or by a repair.
 CREATE TRIGGER prevent_balance_update BEFORE UPDATE OF balance ON wallets
-WHEN (SELECT transaction_id FROM mover) IS NULL AND NEW.balance <> coalesce(
+WHEN NEW.balance <> coalesce(
   (SELECT e.balance FROM wallet_entries e WHERE e.wallet_id = NEW.id ORDER BY e.booked_at DESC, e.version DESC LIMIT 1), 0)
 BEGIN
   SELECT RAISE(ABORT, 'TK021 Balances change by inserting transactions only');
@@ -608,19 +612,19 @@ CREATE TRIGGER prevent_balance_at_birth BEFORE INSERT ON wallets WHEN NEW.balanc
 BEGIN
   SELECT RAISE(ABORT, 'TK021 A wallet starts with a balance of 0');
 END;
-CREATE TRIGGER check_mover BEFORE UPDATE ON mover WHEN NEW.transaction_id IS NOT NULL
+CREATE TRIGGER check_mover BEFORE UPDATE ON mover
+WHEN (NEW.transaction_id IS NOT NULL AND EXISTS (SELECT 1 FROM transactions WHERE id = NEW.transaction_id))
+  OR NEW.moved <> OLD.moved AND NEW.moved IS NOT (SELECT max(rowid) FROM transactions)
 BEGIN
-  SELECT CASE
-    WHEN EXISTS (SELECT 1 FROM log_outbox WHERE id = NEW.transaction_id) OR EXISTS (SELECT 1 FROM log_leaves WHERE id = NEW.transaction_id)
-      THEN RAISE(ABORT, 'TK020 Transactions are immutable and cannot be modified or deleted')
-    WHEN NOT EXISTS (SELECT 1 FROM transactions WHERE id = NEW.transaction_id)
-      THEN RAISE(ABORT, 'TK022 There is no such transaction to move') END;
+  SELECT RAISE(ABORT, 'TK022 The mover writes here only');
 END;
-CREATE TRIGGER only_the_mover_entries BEFORE INSERT ON wallet_entries WHEN NEW.transaction_id IS NOT (SELECT transaction_id FROM mover)
+CREATE TRIGGER only_the_mover_entries BEFORE INSERT ON wallet_entries
+WHEN NEW.transaction_id IS NOT (SELECT transaction_id FROM mover) OR NOT EXISTS (SELECT 1 FROM transactions WHERE id = NEW.transaction_id)
 BEGIN
   SELECT RAISE(ABORT, 'TK022 Entries are written by the mover only');
 END;
-CREATE TRIGGER only_the_mover_issuance BEFORE UPDATE ON issuance WHEN (SELECT transaction_id FROM mover) IS NULL
+CREATE TRIGGER only_the_mover_issuance BEFORE UPDATE ON issuance
+WHEN NOT EXISTS (SELECT 1 FROM mover m JOIN transactions t ON t.id = m.transaction_id)
 BEGIN
   SELECT RAISE(ABORT, 'TK022 The issuance total is written by the mover only');
 END;
@@ -633,7 +637,8 @@ BEGIN
   SELECT RAISE(ABORT, 'TK022 The row of the mover stays');
 END;
 CREATE TRIGGER check_outbox_insert BEFORE INSERT ON log_outbox
-WHEN CASE NEW.kind WHEN 1 THEN NEW.id IS NOT (SELECT transaction_id FROM mover) ELSE
+WHEN CASE NEW.kind WHEN 1 THEN NEW.id IS NOT (SELECT transaction_id FROM mover)
+       OR NOT EXISTS (SELECT 1 FROM transactions WHERE id = NEW.id) ELSE
        EXISTS (SELECT 1 FROM log_outbox WHERE id = NEW.id) OR EXISTS (SELECT 1 FROM log_outbox WHERE place = NEW.place)
        OR EXISTS (SELECT 1 FROM log_leaves WHERE id = NEW.id)
        OR NOT EXISTS (SELECT 1 FROM wallet_events WHERE id = NEW.id AND kind = NEW.kind) END
@@ -780,6 +785,7 @@ WHEN NOT EXISTS (SELECT 1 FROM transactions WHERE id = NEW.id)
 BEGIN
   SELECT CASE
     WHEN NEW.created_at > c.now_ms + 86400000 THEN RAISE(ABORT, 'TK001 created_at is more than 24 hours ahead of the database''s clock')
+    WHEN EXISTS (SELECT 1 FROM wallet_events WHERE id = NEW.id) THEN RAISE(ABORT, 'TK015 A row of wallet_events has this id')
     WHEN s.id IS NULL THEN RAISE(ABORT, 'TK002 Sender wallet not found')
     WHEN s.is_frozen THEN RAISE(ABORT, 'TK003 Sender wallet is frozen')
     WHEN EXISTS (SELECT 1 FROM users WHERE wallet_id = NEW.from_wallet_id AND deleted_at IS NOT NULL)
@@ -807,35 +813,52 @@ BEGIN
     LEFT JOIN wallets r ON r.id = NEW.to_wallet_id
     LEFT JOIN wallet_holds h ON h.wallet_id = NEW.from_wallet_id
     LEFT JOIN wallet_limits l ON l.wallet_id = NEW.from_wallet_id;
+  UPDATE mover SET transaction_id = NEW.id, now_ms = (SELECT now_ms FROM token_clock);
 END;
-CREATE TRIGGER update_balances_after_transaction AFTER INSERT ON transactions
+-- VALUES with a lookup for each value, because INSERT … SELECT into a table with triggers goes through a temporary table. First of all,
+-- a row that OR REPLACE got past the judge, or put in the place of another, is refused.
+CREATE TRIGGER update_balances_after_transaction AFTER INSERT ON transactions WHEN NEW.from_wallet_id <> NEW.to_wallet_id
 BEGIN
-  UPDATE mover SET transaction_id = NEW.id;
-  -- Who sends has an entry; who receives for the first time has none.
-  INSERT INTO wallet_entries (wallet_id, version, transaction_id, delta, balance, booked_at)
-    SELECT e.wallet_id, e.version + 1, NEW.id, -NEW.amount, e.balance - NEW.amount, max((SELECT now_ms FROM token_clock), e.booked_at)
-      FROM wallet_entries e
-     WHERE e.wallet_id = NEW.from_wallet_id AND NEW.from_wallet_id <> NEW.to_wallet_id
-     ORDER BY e.booked_at DESC, e.version DESC LIMIT 1;
-  INSERT INTO wallet_entries (wallet_id, version, transaction_id, delta, balance, booked_at)
-    SELECT e.wallet_id, e.version + 1, NEW.id, NEW.amount, e.balance + NEW.amount, max((SELECT now_ms FROM token_clock), e.booked_at)
-      FROM wallet_entries e
-     WHERE e.wallet_id = NEW.to_wallet_id
-     ORDER BY e.booked_at DESC, e.version DESC LIMIT 1;
-  INSERT INTO wallet_entries (wallet_id, version, transaction_id, delta, balance, booked_at)
-    SELECT NEW.to_wallet_id, 1, NEW.id, NEW.amount, NEW.amount, c.now_ms FROM token_clock c
-     WHERE NOT EXISTS (SELECT 1 FROM wallet_entries WHERE wallet_id = NEW.to_wallet_id);
-  UPDATE wallets SET balance = balance - NEW.amount, updated_at = (SELECT max(wallets.created_at, now_ms) FROM token_clock)
-   WHERE id = NEW.from_wallet_id AND NEW.from_wallet_id <> NEW.to_wallet_id;
-  UPDATE wallets SET balance = balance + NEW.amount, updated_at = (SELECT max(wallets.created_at, now_ms) FROM token_clock)
+  SELECT RAISE(ABORT, 'TK020 Transactions are immutable and cannot be modified or deleted') FROM mover
+   WHERE transaction_id IS NOT NEW.id OR NEW.rowid <> moved + 1;
+  INSERT INTO wallet_entries (wallet_id, version, transaction_id, delta, balance, booked_at) VALUES (NEW.from_wallet_id,
+    coalesce((SELECT e.version FROM wallet_entries e WHERE e.wallet_id = NEW.from_wallet_id ORDER BY e.booked_at DESC, e.version DESC LIMIT 1), 0) + 1,
+    NEW.id, -NEW.amount,
+    coalesce((SELECT e.balance FROM wallet_entries e WHERE e.wallet_id = NEW.from_wallet_id ORDER BY e.booked_at DESC, e.version DESC LIMIT 1), 0) - NEW.amount,
+    max((SELECT now_ms FROM mover),
+      coalesce((SELECT e.booked_at FROM wallet_entries e WHERE e.wallet_id = NEW.from_wallet_id ORDER BY e.booked_at DESC, e.version DESC LIMIT 1), 0)));
+  INSERT INTO wallet_entries (wallet_id, version, transaction_id, delta, balance, booked_at) VALUES (NEW.to_wallet_id,
+    coalesce((SELECT e.version FROM wallet_entries e WHERE e.wallet_id = NEW.to_wallet_id ORDER BY e.booked_at DESC, e.version DESC LIMIT 1), 0) + 1,
+    NEW.id, NEW.amount,
+    coalesce((SELECT e.balance FROM wallet_entries e WHERE e.wallet_id = NEW.to_wallet_id ORDER BY e.booked_at DESC, e.version DESC LIMIT 1), 0) + NEW.amount,
+    max((SELECT now_ms FROM mover),
+      coalesce((SELECT e.booked_at FROM wallet_entries e WHERE e.wallet_id = NEW.to_wallet_id ORDER BY e.booked_at DESC, e.version DESC LIMIT 1), 0)));
+  UPDATE wallets SET balance = balance - NEW.amount, updated_at = max(created_at, (SELECT now_ms FROM mover))
+   WHERE id = NEW.from_wallet_id;
+  UPDATE wallets SET balance = balance + NEW.amount, updated_at = max(created_at, (SELECT now_ms FROM mover))
    WHERE id = NEW.to_wallet_id;
   UPDATE wallet_limits SET
-      spent = NEW.amount + CASE WHEN day = (SELECT now_ms / 86400000 FROM token_clock) THEN spent ELSE 0 END,
-      day = (SELECT now_ms / 86400000 FROM token_clock)
-   WHERE wallet_id = NEW.from_wallet_id AND per_day IS NOT NULL AND NEW.from_wallet_id <> NEW.to_wallet_id;
-  UPDATE issuance SET total = total + NEW.amount WHERE NEW.from_wallet_id = NEW.to_wallet_id;
-  INSERT INTO log_outbox (id, kind, at) SELECT NEW.id, 1, now_ms FROM token_clock;
-  UPDATE mover SET transaction_id = NULL;
+      spent = NEW.amount + CASE WHEN day = (SELECT now_ms / 86400000 FROM mover) THEN spent ELSE 0 END,
+      day = (SELECT now_ms / 86400000 FROM mover)
+   WHERE wallet_id = NEW.from_wallet_id AND per_day IS NOT NULL;
+  INSERT INTO log_outbox (id, kind, at) VALUES (NEW.id, 1, (SELECT now_ms FROM mover));
+  UPDATE mover SET transaction_id = NULL, moved = NEW.rowid;
+END;
+CREATE TRIGGER update_balance_after_issuance AFTER INSERT ON transactions WHEN NEW.from_wallet_id = NEW.to_wallet_id
+BEGIN
+  SELECT RAISE(ABORT, 'TK020 Transactions are immutable and cannot be modified or deleted') FROM mover
+   WHERE transaction_id IS NOT NEW.id OR NEW.rowid <> moved + 1;
+  INSERT INTO wallet_entries (wallet_id, version, transaction_id, delta, balance, booked_at) VALUES (NEW.to_wallet_id,
+    coalesce((SELECT e.version FROM wallet_entries e WHERE e.wallet_id = NEW.to_wallet_id ORDER BY e.booked_at DESC, e.version DESC LIMIT 1), 0) + 1,
+    NEW.id, NEW.amount,
+    coalesce((SELECT e.balance FROM wallet_entries e WHERE e.wallet_id = NEW.to_wallet_id ORDER BY e.booked_at DESC, e.version DESC LIMIT 1), 0) + NEW.amount,
+    max((SELECT now_ms FROM mover),
+      coalesce((SELECT e.booked_at FROM wallet_entries e WHERE e.wallet_id = NEW.to_wallet_id ORDER BY e.booked_at DESC, e.version DESC LIMIT 1), 0)));
+  UPDATE wallets SET balance = balance + NEW.amount, updated_at = max(created_at, (SELECT now_ms FROM mover))
+   WHERE id = NEW.to_wallet_id;
+  UPDATE issuance SET total = total + NEW.amount;
+  INSERT INTO log_outbox (id, kind, at) VALUES (NEW.id, 1, (SELECT now_ms FROM mover));
+  UPDATE mover SET transaction_id = NULL, moved = NEW.rowid;
 END;
 
 -- Holds.
