@@ -24,6 +24,10 @@ set(coffer_pch_headers <algorithm> <array> <atomic> <chrono> <condition_variable
   <utility> <vector> <fmt/format.h>)
 set(coffer_test_flags $<$<BOOL:${COFFER_FAST_TESTS}>:-O0>)
 if(COFFER_PCH)
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    # Otherwise clang writes the time into what it precompiles, and ccache has no answer for a tree that is built again.
+    target_compile_options(coffer_flags INTERFACE "SHELL:-Xclang -fno-pch-timestamp")
+  endif()
   file(WRITE ${CMAKE_BINARY_DIR}/pch.cpp "")
   add_library(coffer_pch OBJECT ${CMAKE_BINARY_DIR}/pch.cpp)
   target_link_libraries(coffer_pch PRIVATE coffer_flags fmt::fmt)
