@@ -93,8 +93,8 @@ Result<> SqliteDriver::configure() {
   for (const char* text :
        {"PRAGMA synchronous=FULL", "PRAGMA foreign_keys=ON", "PRAGMA trusted_schema=OFF",
         "PRAGMA temp_store=MEMORY", "PRAGMA cache_size=-65536",
-        // A checkpoint, which costs two syncs and writes every changed page once more, comes when the
-        // log has 32 MiB. After it the log is cut to so many bytes.
+        // A checkpoint, which costs two syncs and writes every changed page once more, comes when
+        // the log has 32 MiB. After it the log is cut to so many bytes.
         "PRAGMA wal_autocheckpoint=8192", "PRAGMA journal_size_limit=67108864"})
     TRY(pragma(text));
   if (access_ == Access::kRead) TRY(pragma("PRAGMA query_only=ON"));

@@ -1,12 +1,14 @@
 #include "token/commands/bench.h"
 
 #include <coffer/base/log.h>
+#include "base/file.h"
 #include "base/stopwatch.h"
 #include "base/temp_dir.h"
 #include "cli/output.h"
 #include "node/bench_report.h"
 #include "sql/connection.h"
 #include "token/commands/bench_ledgers.h"
+#include "token/commands/bench_served.h"
 
 namespace coffer::token {
 namespace {
@@ -94,6 +96,7 @@ class PostgresBench {
     auto bare = TRY(PlainLedger::make(database_, "bench_bare", false, wallets_));
     TRY(drop_schema(database_, "bench_community"));
     auto ours = TRY(make_bench_community(database_, "bench_community", wallets_));
+    TRY(served(plain, ours));
     const double uniform = TRY(single(plain, ours, kInFlight, BenchLoad::kUniform));
     (void)TRY(single(plain, ours, kFewInFlight, BenchLoad::kHot));
     (void)TRY(single(plain, ours, kInFlight, BenchLoad::kHot));
@@ -116,6 +119,21 @@ class PostgresBench {
                             load == BenchLoad::kHot ? "hot wallet" : "uniform", clients),
                 per_second(rate), times(rate, mark, "002's triggers"));
     return mark;
+  }
+
+  // First of all, so that the server's own work for the log is that of its transfers only.
+  Result<> served(const PlainLedger& plain, const BenchCommunity& ours) {
+    const TempDir scratch;
+    const double first =
+        TRY(plain_single_rate(database_, seconds_ / 2, plain, kInFlight, BenchLoad::kUniform));
+    const double rate = TRY(
+        served_rate(served_config(scratch.path(), database_.options().location, "bench_community"),
+                    ours, kInFlight, seconds_));
+    const double second =
+        TRY(plain_single_rate(database_, seconds_ / 2, plain, kInFlight, BenchLoad::kUniform));
+    report_.add(fmt::format("PostgreSQL, uniform, over HTTP, {} clients", kInFlight),
+                per_second(rate), times(rate, (first + second) / 2, "002's triggers"));
+    return {};
   }
 
   Result<> batches(const PlainLedger& bare, const BenchCommunity& ours, double uniform) {
@@ -141,12 +159,16 @@ class PostgresBench {
 
 Result<> bench_sqlite(const BenchTokenArguments& arguments, node::BenchReport& report) {
   const TempDir scratch;
-  sql::DatabaseOptions options;
-  options.location = "sqlite:" + (scratch.path() / "token.db").string();
+  const config::Config config = served_config(scratch.path(), "", "bench_community");
+  TRY(make_directory(community_directory(config), 0700));
+  const auto options = TRY(database_options(config, "bench_community"));
   auto database = TRY(sql::Database::open(options));
   const auto ours = TRY(make_bench_community(*database, "bench_community", arguments.wallets));
   const auto seconds = static_cast<double>(arguments.seconds);
   log::info("measuring", {{"database", database->name()}, {"wallets", arguments.wallets}});
+  const double served = TRY(served_rate(config, ours, kInFlight, seconds));
+  report.add(fmt::format("SQLite, uniform, over HTTP, {} clients", kInFlight), per_second(served),
+             "synchronous=FULL; clients and the log included");
   const double batches = TRY(store_batch_rate(seconds, ours));
   report.add("SQLite, batches of 10,000", per_second(batches), "synchronous=FULL; aim: 30,000/s");
   for (const BenchLoad load : {BenchLoad::kUniform, BenchLoad::kHot}) {
