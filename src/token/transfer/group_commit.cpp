@@ -17,9 +17,18 @@ using SteadyClock = std::chrono::steady_clock;
 // How many wallets that are locked elsewhere are waited for at the same time.
 constexpr std::size_t kMaxWaiters = 2;
 // Those who were just answered often come again at once. The next group waits for them a fraction
-// of the time that the last one took, so that they need not wait for the group after it.
-constexpr int kGatherFraction = 4;
+// of the time that the last one took: a large one if they share wallets, because then there is one
+// group at a time and who misses it waits for all of it; a small one if not, because then those who
+// are there and those who come can be two groups under way together.
+constexpr int kGatherFractionShared = 2, kGatherFraction = 16;
 constexpr std::chrono::microseconds kMaxGather{4'000};
+
+SteadyClock::duration time_to_gather(SteadyClock::duration took, std::size_t transfers,
+                                     std::size_t wallets) {
+  const bool share_wallets = wallets * 2 < transfers * 3;
+  return std::min<SteadyClock::duration>(
+      took / (share_wallets ? kGatherFractionShared : kGatherFraction), kMaxGather);
+}
 
 std::int64_t queue_clock_ms() {
   return system_clock().steady_ms();
@@ -145,15 +154,14 @@ void GroupCommit::Impl::finish(GroupItems items, std::vector<GroupAnswer> answer
     const std::lock_guard lock(mutex_);
     ++stats_.groups;
     stats_.transfers += items.size();
-    queue_.release(items);
+    const std::size_t wallets = queue_.release(items);
     const std::int64_t now_ms = queue_clock_ms();
     for (std::size_t i = 0; i < items.size(); ++i)
       if (answers[i].locked_elsewhere)
         queue_.block(std::move(items[i]), *answers[i].locked_elsewhere, now_ms);
     gather_size_ =
         std::min({queue_.size() + items.size(), GroupQueue::kMaxGroup, options_.max_waiting});
-    gather_until_ =
-        SteadyClock::now() + std::min<SteadyClock::duration>(took / kGatherFraction, kMaxGather);
+    gather_until_ = SteadyClock::now() + time_to_gather(took, items.size(), wallets);
     has_work_.notify_all();
     has_locked_.notify_all();
   }

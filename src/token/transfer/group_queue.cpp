@@ -53,12 +53,14 @@ void GroupQueue::reserve(const GroupItems& items) {
   }
 }
 
-void GroupQueue::release(const GroupItems& items) {
+std::size_t GroupQueue::release(const GroupItems& items) {
+  std::size_t wallets = 0;
   for (const auto& item : items) {
-    busy_wallets_.erase(item->transfer.from);
-    busy_wallets_.erase(item->transfer.to);
+    wallets += busy_wallets_.erase(item->transfer.from);
+    wallets += busy_wallets_.erase(item->transfer.to);
     busy_ids_.erase(item->transfer.id);
   }
+  return wallets;
 }
 
 void GroupQueue::block(std::unique_ptr<GroupItem> item, const Uuid& wallet, std::int64_t now_ms) {

@@ -37,7 +37,8 @@ class GroupQueue {
   // All that can be decided now, oldest first, at most kMaxGroup. Their wallets and ids are taken
   // until release(). One that was passed over too often keeps younger ones away from its wallets.
   GroupItems take();
-  void release(const GroupItems& items);
+  // Returns how many wallets they had.
+  std::size_t release(const GroupItems& items);
 
   // A wallet that another session has locked. Items that need it wait apart, so that they stall
   // nobody; one thread at a time serves it.
