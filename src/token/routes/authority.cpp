@@ -127,6 +127,7 @@ Error forbidden(const Principal& who, Action action) {
                              : fmt::format("the key needs the scope '{}'", row.scope);
   } else {
     std::vector<std::string_view> roles;
+    roles.reserve(who.roles.size());
     for (const Role role : who.roles) roles.push_back(to_string(role));
     held = roles.empty() ? "you have no role in this community"
                          : fmt::format("your role here is {}", fmt::join(roles, ", "));

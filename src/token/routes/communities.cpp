@@ -90,6 +90,7 @@ Result<std::vector<std::string>> Communities::refresh() {
 std::vector<Store*> Communities::all() const {
   std::shared_lock lock(mutex_);
   std::vector<Store*> stores;
+  stores.reserve(open_.size());
   for (const auto& [name, opened] : open_) stores.push_back(opened.store.get());
   return stores;
 }

@@ -17,7 +17,7 @@ std::unexpected<Error> too_many_waiting() {
 Writes::Writes(const Clock& clock, WritesOptions options)
     : clock_(clock), options_(options), pool_(options.threads, options.max_waiting) {}
 
-void Writes::submit(Work work, api::Respond respond) {
+void Writes::submit(Work work, const api::Respond& respond) {
   const std::int64_t latest_ms = clock_.steady_ms() + options_.max_wait_ms;
   const auto run = [this, latest_ms, work = std::move(work), respond] {
     respond(clock_.steady_ms() < latest_ms ? work() : too_many_waiting());

@@ -27,7 +27,7 @@ class Writes {
 
   // Calls `respond` once: with what `work` returns on a thread of the pool, or with kUnavailable
   // and the reason too_many_waiting, on any thread.
-  void submit(Work work, api::Respond respond);
+  void submit(Work work, const api::Respond& respond);
 
  private:
   const Clock& clock_;
