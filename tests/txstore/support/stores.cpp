@@ -43,27 +43,65 @@ void add_op_return(NewTx& tx) {
   tx.outputs.push_back({output_hash({tx.id, index}, {}, Amount(0)), Amount(0), false});
 }
 
+namespace {
+
+// Databases of PostgreSQL that are not in use. They are emptied and used again, because a long run
+// would make thousands of them, of some MB each.
+std::vector<std::string>& spare_databases() {
+  static std::vector<std::string> names;
+  return names;
+}
+
+}  // namespace
+
 TestStore::TestStore(Engine engine, const Options& options, const chain::Network& network)
     : engine_(engine), options_(options), network_(network) {
   empty();
 }
 
-void TestStore::empty() {
+TestStore::~TestStore() {
+  give_back();
+}
+
+void TestStore::give_back() {
   store_.reset();
   kv_.reset();
   sql_.reset();
+  if (!postgres_.empty()) spare_databases().push_back(std::exchange(postgres_, {}));
+}
+
+void TestStore::open_postgres() {
+  auto* server = sql::test::PostgresServer::shared();
+  CHECK(server != nullptr);
+  const bool is_fresh = spare_databases().empty();
+  if (is_fresh) {
+    postgres_ = server->fresh_database();
+  } else {
+    postgres_ = std::move(spare_databases().back());
+    spare_databases().pop_back();
+  }
+  sql_options_.location = server->location(postgres_);
+  sql_ = must(sql::Database::open(sql_options_));
+  if (is_fresh) return;
+  must(sql_->run_transaction([](sql::Transaction& sql) {
+    return sql.script(
+        "DROP SCHEMA IF EXISTS txstore CASCADE; DROP SCHEMA public CASCADE;"
+        " CREATE SCHEMA public");
+  }));
+}
+
+void TestStore::empty() {
+  give_back();
   ++number_;
   if (engine_ != Engine::kRocksDb) {
     sql_options_ = {};
     sql_options_.seed = 1;
     if (engine_ == Engine::kSqlite) {
       sql_options_.location = "sqlite:" + (dir_.path() / fmt::format("{}.db", number_)).string();
+      sql_ = must(sql::Database::open(sql_options_));
     } else {
-      auto* server = sql::test::PostgresServer::shared();
-      CHECK(server != nullptr);
-      sql_options_.location = server->location(server->fresh_database());
+      open_postgres();
     }
-    sql_ = must(sql::Database::open(sql_options_));
     (void)must(sql::migrate(*sql_, migrations(network_)));
   }
   open();

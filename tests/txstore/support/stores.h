@@ -57,6 +57,9 @@ class TestStore {
  public:
   TestStore(Engine engine, const Options& options,
             const chain::Network& network = chain::find_network("bitcoin", "regtest").value());
+  ~TestStore();
+  TestStore(const TestStore&) = delete;
+  TestStore& operator=(const TestStore&) = delete;
 
   // Closes and opens it, as after a restart.
   void reopen();
@@ -104,6 +107,8 @@ class TestStore {
 
  private:
   void open();
+  void open_postgres();
+  void give_back();
   void change(const Hash256& id, const std::function<void(Record&)>& body);
 
   const Engine engine_;
@@ -111,6 +116,7 @@ class TestStore {
   const chain::Network network_;
   TempDir dir_;
   int number_ = 0;  // of databases so far
+  std::string postgres_ = {};  // the name of its database
   sql::DatabaseOptions sql_options_;
   std::unique_ptr<kv::Database> kv_;
   std::unique_ptr<sql::Database> sql_;
