@@ -6,20 +6,16 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <fstream>
+#include <map>
 #include <mutex>
 #include <thread>
 
 #include "base/random.h"
-#include "base/temp_dir.h"
 #include "sql/test_postgres.h"
-#include "support/daemon.h"
-#include "token/log/audit_file.h"
+#include "support/token_village.h"
 
 namespace coffer::token {
 namespace {
-
-namespace json = boost::json;
 
 constexpr int kClients = 32;
 constexpr int kMembers = 8;
@@ -40,44 +36,14 @@ class TokenCrash : public testing::TestWithParam<bool> {
       COFFER_REQUIRE_POSTGRES_OR_SKIP();
       server_ = std::make_unique<sql::test::PostgresServer>(true);
     }
-    settings_ = {"--data", dir_.path().string(), "--community", "village"};
-    if (server_) {
-      settings_.insert(settings_.end(), {"--token-database", server_->location("postgres")});
-    }
-    cli({"token", "init", "--issuance", "1000000"});
-    for (int i = 0; i < kMembers; ++i) {
-      const std::string name = fmt::format("member_{}", i);
-      wallets_.emplace_back(
-          json::parse(cli({"token", "user", "create", name, "--json"})).at("wallet").as_string());
-      cli({"token", "transfer", "system_account_communitytoken", name, "1000"});
-    }
-  }
-
-  std::string cli(std::vector<std::string> arguments) const {
-    arguments.insert(arguments.end(), settings_.begin(), settings_.end());
-    const test::Finished end = test::run(std::move(arguments));
-    EXPECT_EQ(end.exit_code, 0) << end.err;
-    return end.out;
+    village_.emplace(server_ ? server_->location("postgres") : "", kMembers);
   }
 
   void start_daemon() {
-    std::vector<std::string> arguments = {"--token-enabled",
-                                          "true",
-                                          "--token-rate-limit-per-second",
-                                          "100000",
-                                          "--token-rate-limit-burst",
-                                          "100000",
-                                          "--devnet-block-interval-ms",
-                                          "60000",
-                                          "--log-level",
-                                          "error"};
-    if (server_) {
-      arguments.insert(arguments.end(), {"--token-database", server_->location("postgres")});
-    }
-    daemon_ = std::make_unique<test::Daemon>(dir_.path().string(), arguments);
+    daemon_ = village_->serve();
     const std::lock_guard lock(mutex_);
     url_ = daemon_->url() + "/api/v1/tokens/village/transfers";
-    std::ifstream(dir_.path() / "token") >> secret_;
+    secret_ = village_->secret();
   }
   http::ClientOptions options(std::string body = {}) const {
     http::ClientOptions out;
@@ -124,32 +90,15 @@ class TokenCrash : public testing::TestWithParam<bool> {
       Attempt attempt{.id = random_uuid(), .amount = std::int64_t(rng.between(1, 40))};
       const std::string body =
           fmt::format(R"({{"id":"{}","from":"{}","to":"{}","amount":"{}","memo":"run {}"}})",
-                      to_string(attempt.id), wallets_[from], wallets_[to], attempt.amount, seed);
+                      to_string(attempt.id), village_->wallets()[from], village_->wallets()[to],
+                      attempt.amount, seed);
       attempts.push_back(attempt);
       if (!resolve(attempts.back(), body, give_up)) return;
     }
   }
 
-  void expect_log_is_good() {
-    cli({"token", "log"});
-    const std::string out = (dir_.path() / "export").string();
-    cli({"token", "export", out});
-    Auditor auditor;
-    std::ifstream lines(std::filesystem::path(out) / "log.jsonl");
-    ASSERT_TRUE(lines.is_open());
-    for (std::string line; std::getline(lines, line);) {
-      const auto added = auditor.add_line(line);
-      ASSERT_TRUE(added) << added.error().message;
-    }
-    const auto report = auditor.finish();
-    ASSERT_TRUE(report) << report.error().message;
-    for (const std::string& problem : report->problems) ADD_FAILURE() << problem;
-    EXPECT_EQ(report->unlogged, 0u);
-  }
-
-  TempDir dir_;
   std::unique_ptr<sql::test::PostgresServer> server_;
-  std::vector<std::string> settings_, wallets_;
+  std::optional<test::TokenVillage> village_;
   std::unique_ptr<test::Daemon> daemon_;
   mutable std::mutex mutex_;  // guards what follows
   std::string url_, secret_;
@@ -207,24 +156,18 @@ TEST_P(TokenCrash, AcknowledgedTransfersExistOnce) {
 
   // Each once, and nothing that was refused.
   std::size_t found = 0;
-  std::string cursor;
-  do {
-    std::vector<std::string> command = {"token", "history", "--count", "1000", "--json"};
-    if (!cursor.empty()) command.insert(command.end(), {"--cursor", cursor});
-    const json::value page = json::parse(cli(command));
-    for (const json::value& one : page.at("transactions").as_array()) {
-      const auto it = sent.find(parse_uuid(std::string(one.at("id").as_string())).value());
-      if (it == sent.end()) continue;  // of the beginning
-      EXPECT_EQ(it->second.known, Attempt::Known::kApplied) << to_string(it->first);
-      EXPECT_EQ(std::to_string(it->second.amount), one.at("amount").as_string());
-      sent.erase(it);
-      ++found;
-    }
-    cursor = page.at("next_cursor").is_null() ? "" : page.at("next_cursor").as_string().c_str();
-  } while (!cursor.empty());
+  const auto history = village_->history();
+  for (const test::Moved& one : history) {
+    const auto it = sent.find(one.id);
+    if (it == sent.end()) continue;  // of the beginning
+    EXPECT_EQ(it->second.known, Attempt::Known::kApplied) << to_string(it->first);
+    EXPECT_EQ(it->second.amount, one.amount);
+    sent.erase(it);
+    ++found;
+  }
   EXPECT_EQ(found, applied);
-  cli({"token", "check"});
-  expect_log_is_good();
+  EXPECT_EQ(history.size(), applied + 1 + kMembers);  // of the beginning
+  village_->expect_sound(history.size());
   RecordProperty("kills", kills);
   RecordProperty("outages", outages);
   RecordProperty("transfers", static_cast<int>(applied));

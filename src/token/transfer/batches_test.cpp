@@ -1,5 +1,5 @@
 #include "base/random.h"
-#include "token/transfer/test_ledger.h"
+#include "token/transfer/test_retries.h"
 
 namespace coffer::token::test {
 namespace {
@@ -144,37 +144,9 @@ TEST_P(TokenBatches, LargeBatchIsOneTransaction) {
   expect_consistent();
 }
 
-// What another session does between two attempts of a batch is what this one finds stored.
-class TokenBatchRetries : public LedgerTest {
+// What was sent in vain is no repeat when it is found, and what others sent is one.
+class TokenBatchRetries : public RetryTest {
  protected:
-  void SetUp() override {
-    options_.pause = [this](std::int64_t) {
-      if (const auto todo = std::exchange(between_, nullptr)) todo();
-    };
-    LedgerTest::SetUp();
-    if (IsSkipped()) return;
-    alice_ = make_user_wallet(1'000);
-    bob_ = make_user_wallet();
-    for (int i = 0; i < 2; ++i) all_.push_back(make_transfer(alice_, bob_, 10));
-    (void)store();
-  }
-
-  // The first insert from now on ends so.
-  void fail_first_insert(const std::string& statement) {
-    for (const std::string& text :
-         {std::string("CREATE SEQUENCE inserts"),
-          "CREATE FUNCTION fail_first() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
-          " IF nextval('public.inserts') = 1 THEN " +
-              statement + "; END IF; RETURN NULL; END $$",
-          std::string("CREATE TRIGGER fail_first BEFORE INSERT ON village.transactions"
-                      " FOR EACH STATEMENT EXECUTE FUNCTION public.fail_first()")})
-      ASSERT_TRUE(execute(text));
-  }
-  void lose_connection() { fail_first_insert("PERFORM pg_terminate_backend(pg_backend_pid())"); }
-  // As somebody else, or as the commit whose answer was lost.
-  void insert_all(std::span<const Transfer> transfers) {
-    for (const Transfer& transfer : transfers) EXPECT_TRUE(insert(transfer));
-  }
   // Those of the answers that are repeats.
   std::vector<bool> send() {
     const auto done = store().batch(all_, BatchMode::kAll, kTester);
@@ -182,41 +154,33 @@ class TokenBatchRetries : public LedgerTest {
     if (!done) ADD_FAILURE() << done.error().message;
     if (done)
       for (const auto& answer : *done) repeats.push_back(answer->is_repeat);
-    EXPECT_EQ(balance(bob_), 20);
-    EXPECT_FALSE(between_);
-    expect_consistent();
+    expect_all_done();
     return repeats;
   }
-
-  Uuid alice_{}, bob_{};
-  std::vector<Transfer> all_;
-  std::function<void()> between_;
 };
 INSTANTIATE_TEST_SUITE_P(Every, TokenBatchRetries, testing::Values(sql::test::Engine::kPostgres),
                          sql::test::engine_name);
 
 TEST_P(TokenBatchRetries, CommitWhoseAnswerWasLostIsNoRepeat) {
   lose_connection();
-  between_ = [this] { insert_all(all_); };
+  before_next_attempt([this] { insert_all(all_); });
   EXPECT_EQ(send(), (std::vector{false, false}));
 }
 
 TEST_P(TokenBatchRetries, LostBatchIsAppliedOnceAndNoRepeat) {
   lose_connection();
-  between_ = [] {};
   EXPECT_EQ(send(), (std::vector{false, false}));
 }
 
 TEST_P(TokenBatchRetries, WhatWasThereBeforeALostBatchIsARepeat) {
   insert_all({all_.data(), 1});
   lose_connection();
-  between_ = [] {};
   EXPECT_EQ(send(), (std::vector{true, false}));
 }
 
 TEST_P(TokenBatchRetries, AfterADeadlockOthersTransfersAreRepeats) {
-  fail_first_insert("RAISE EXCEPTION 'a deadlock' USING ERRCODE = '40P01'");
-  between_ = [this] { insert_all(all_); };
+  deadlock();
+  before_next_attempt([this] { insert_all(all_); });
   EXPECT_EQ(send(), (std::vector{true, true}));
 }
 

@@ -123,13 +123,17 @@ Result<> commit_group(sql::Transaction& sql, const Community& community, const G
     set_aside(items, locked, answers);
     list = decidable(items, answers);
   }
+  if (forget_unsent(list.pending, situation))
+    for (const auto& item : items) item->was_sent = false;
   auto accepted = decide(list.pending, situation);
   if (TRY(expire_holds_in_the_way(sql, community, list.pending, situation.judge.now_ms()))) {
     situation = TRY(read_situation(sql, community, list.pending, LockMode::kSkipLocked));
     accepted = decide(list.pending, situation);
   }
-  for (const std::size_t place : accepted) items[list.places[place]]->was_sent = true;
-  TRY(insert_and_commit(sql, community, list.pending, accepted));
+  auto done = insert_and_commit(sql, community, list.pending, accepted);
+  if (!done && is_commit_unknown(done.error()))
+    for (const std::size_t place : accepted) items[list.places[place]]->was_sent = true;
+  TRY(std::move(done));
   for (std::size_t i = 0; i < list.places.size(); ++i)
     answers[list.places[i]].applied = std::move(list.pending[i].answer);
   return {};

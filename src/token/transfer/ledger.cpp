@@ -46,6 +46,15 @@ bool is_same_transfer(const Transfer& transfer, const StoredTransfer& stored) {
          is_same_text(transfer.metadata, stored.metadata, stored.has_metadata);
 }
 
+bool forget_unsent(std::span<Pending> pending, const Situation& situation) {
+  const auto is_missing = [&](const Pending& item) {
+    return item.was_sent && !situation.stored.contains(item.transfer->id);
+  };
+  if (std::ranges::none_of(pending, is_missing)) return false;
+  for (Pending& item : pending) item.was_sent = false;
+  return true;
+}
+
 Result<Situation> read_situation(sql::Transaction& sql, const Community& community,
                                  std::span<const Pending> pending, LockMode mode) {
   return community.is_sqlite() ? read_situation_sqlite(sql, community, pending)

@@ -44,6 +44,11 @@ struct Situation {
   std::unordered_map<Uuid, StoredTransfer, HashOfHash> stored;  // by id
 };
 
+// After a commit of unknown outcome, on locked wallets: what was sent together was committed
+// together. Where one of those that were sent is missing, none of them is stored by us, and what is
+// there is somebody else's: none counts as sent then, and the answer is true.
+bool forget_unsent(std::span<Pending> pending, const Situation& situation);
+
 enum class LockMode : std::uint8_t {
   kWait,
   kSkipLocked,  // wallets that another session has locked are left out of the situation

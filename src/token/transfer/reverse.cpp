@@ -97,7 +97,10 @@ Result<Applied> reverse_in(sql::Transaction& sql, const Community& community,
   if (!pending[0].answer) return pending[0].answer;
   TRY(insert_transfers(sql, community, pending, accepted));
   TRY(write_reversal(sql, community, reversal, situation.judge.now_ms()));
-  was_sent = true;
+  // An attempt that surely failed was not sent: what is found then is somebody else's.
+  const auto done = sql.commit();
+  was_sent = !done && is_commit_unknown(done.error());
+  if (!done) return std::unexpected(done.error());
   return pending[0].answer;
 }
 

@@ -53,16 +53,6 @@ Result<> refused_item(const BatchWork& work) {
   return {};
 }
 
-// What was sent together was committed together: where one is missing, none of them is stored by
-// us, and who is there is somebody else's.
-void forget_unsent(std::span<Pending> pending, const Situation& situation) {
-  const auto is_missing = [&](const Pending& item) {
-    return item.was_sent && !situation.stored.contains(item.transfer->id);
-  };
-  if (std::ranges::none_of(pending, is_missing)) return;
-  for (Pending& item : pending) item.was_sent = false;
-}
-
 Result<> commit_batch(sql::Transaction& sql, const Community& community, BatchMode mode,
                       BatchWork& work) {
   const bool is_all = mode == BatchMode::kAll;
@@ -71,7 +61,7 @@ Result<> commit_batch(sql::Transaction& sql, const Community& community, BatchMo
     return decide(work.pending, situation, is_all);
   };
   Situation situation = TRY(read_situation(sql, community, work.pending, LockMode::kWait));
-  forget_unsent(work.pending, situation);
+  (void)forget_unsent(work.pending, situation);
   auto accepted = decide_all(situation);
   if (TRY(expire_holds_in_the_way(sql, community, work.pending, situation.judge.now_ms()))) {
     situation = TRY(read_situation(sql, community, work.pending, LockMode::kWait));

@@ -38,7 +38,7 @@ class TokenServer : public sql::test::EngineTest {
   void SetUp() override {
     EngineTest::SetUp();
     if (IsSkipped()) return;
-    config_.data_dir = (dir_.path() / "data").string();
+    config_.data_dir = data_dir();
     Settings& settings = config_.edit<Settings>();
     settings.enabled = true;
     settings.community = "village";
@@ -56,6 +56,8 @@ class TokenServer : public sql::test::EngineTest {
     maintenance_.reset();
     events_.reset();
   }
+
+  virtual std::string data_dir() const { return (dir_.path() / "data").string(); }
 
   void write_keys(const std::string& text) const {
     ASSERT_TRUE(write_file_atomically(dir_.path() / "jwks.json", as_bytes(text)));
