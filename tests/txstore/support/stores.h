@@ -115,7 +115,7 @@ class TestStore {
   const Options options_;
   const chain::Network network_;
   TempDir dir_;
-  int number_ = 0;  // of databases so far
+  int number_ = 0;             // of databases so far
   std::string postgres_ = {};  // the name of its database
   sql::DatabaseOptions sql_options_;
   std::unique_ptr<kv::Database> kv_;
