@@ -1,6 +1,6 @@
 // What reads touch does not grow with the history: steps of SQLite's machine, pages of PostgreSQL's
-// tables and indexes, counted at one size and at ten times as much; in the long run at 10,000 and at
-// 10 million transactions.
+// tables and indexes, counted at one size and at ten times as much; in the long run at 10,000 and
+// at 10 million transactions.
 #include <cstdlib>
 #include <map>
 #include <regex>
