@@ -8,6 +8,7 @@
 #include "node/bench_report.h"
 #include "sql/connection.h"
 #include "token/commands/bench_ledgers.h"
+#include "token/commands/bench_rows.h"
 #include "token/commands/bench_served.h"
 
 namespace coffer::token {
@@ -136,18 +137,31 @@ class PostgresBench {
     return {};
   }
 
+  // The limit is what the same rows cost if nothing is judged.
   Result<> batches(const PlainLedger& bare, const BenchCommunity& ours, double uniform) {
     auto connection = TRY(database_.acquire(sql::Access::kWrite));
+    auto raw = TRY(RawRows::make(database_, "bench_rows", "bench_community", bare.wallets()));
     const auto insert = [&](std::span<const Transfer> transfers) {
       return bare.insert_all(connection, transfers);
     };
+    const auto insert_rows = [&](std::span<const Transfer> transfers) {
+      return raw.insert_all(connection, transfers);
+    };
     const double first = TRY(batch_rate(seconds_ / 2, bare.wallets(), insert));
+    const double first_raw = TRY(batch_rate(seconds_ / 2, bare.wallets(), insert_rows));
     const double rate = TRY(store_batch_rate(seconds_, ours));
+    const double second_raw = TRY(batch_rate(seconds_ / 2, bare.wallets(), insert_rows));
     const double second = TRY(batch_rate(seconds_ / 2, bare.wallets(), insert));
+    const double mark = (first + second) / 2, limit = (first_raw + second_raw) / 2;
+    TRY(raw.drop());
     report_.add("PostgreSQL, batches of 10,000", per_second(rate),
-                times(rate, (first + second) / 2, "a bare INSERT of the rows"));
+                times(rate, limit, "the same rows, nothing judged"));
+    report_.add("PostgreSQL, batches of 10,000", per_second(rate),
+                times(rate, mark, "a bare INSERT of 002's rows"));
     report_.add("PostgreSQL, batches of 10,000", per_second(rate),
                 times(rate, uniform, "002's triggers, uniform"));
+    report_.add("PostgreSQL, the same rows of a batch, nothing judged", per_second(limit),
+                times(limit, mark, "a bare INSERT of 002's rows"));
     return {};
   }
 
