@@ -25,8 +25,8 @@ struct NodeOptions {
   std::function<void(const chainstate::HeaderInfo&)> on_connected = nullptr;
 };
 
-// What a process that serves leaves in the data directory, for `coffer status`.
-inline constexpr std::string_view kRunFile = "coffer.run";
+// In the data directory while a process serves it: where the commands beside it reach it.
+inline constexpr std::string_view kSocketFile = "coffer.sock";
 
 class Node {
  public:

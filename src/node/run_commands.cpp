@@ -65,13 +65,10 @@ void announce(const Context& context, const Node& node, bool demo) {
   std::fflush(stdout);
 }
 
-// Nothing if no process serves this directory. Errors: kUnavailable when it does not answer well.
+// Nothing if no process serves this directory. Errors: those of ask_daemon.
 Result<std::optional<api::Status>> daemon_status(const config::Config& config) {
   const auto answer = TRY(ask_daemon(config, {.target = "/api/v1/status"}));
   if (!answer) return std::nullopt;
-  if (answer->status != 200)
-    return fail(Code::kUnavailable, "the coffer that serves {} answers with status {}; see its log",
-                config.data_dir, answer->status);
   return TRY(api::parse_status(answer->content()));
 }
 
@@ -110,8 +107,6 @@ Result<> run_serve(const Context& context, bool demo) {
   }
   node->stop();
   follower.join();
-  std::error_code ignored;
-  fs::remove(fs::path(config.data_dir) / kRunFile, ignored);
   const bool store_failed = node->store_failed();
   node.reset();
   if (!followed && store_failed) return followed;

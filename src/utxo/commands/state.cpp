@@ -173,18 +173,12 @@ namespace {
 Result<bool> snapshot_by_daemon(const config::Config& config, const fs::path& directory) {
   json::Writer body;
   body.begin_object().field("directory", directory.string()).end_object();
-  const auto answer = TRY(node::ask_daemon(config, {.method = http::Method::kPost,
-                                                    .target = std::string(node::kSnapshotRoute),
-                                                    .body = body.take(),
-                                                    .timeout = std::chrono::minutes(5)}));
-  if (!answer) return false;
-  if (answer->status == 201) return true;
-  if (answer->status == 409)
-    return fail(Code::kConflict, "{} exists already; choose a directory that does not exist",
-                directory.string());
-  return fail(Code::kUnavailable,
-              "the daemon of {} cannot make a snapshot (status {}); see its log", config.data_dir,
-              answer->status);
+  node::DaemonRequest request;
+  request.method = http::Method::kPost;
+  request.target = node::kSnapshotRoute;
+  request.body = body.take();
+  request.timeout = std::chrono::minutes(5);
+  return TRY(node::ask_daemon(config, request)).has_value();
 }
 
 }  // namespace
