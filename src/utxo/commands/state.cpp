@@ -65,7 +65,6 @@ Result<> copy_database_file(const fs::path& from, const fs::path& to) {
 }
 
 Result<> copy_database(const fs::path& from, const fs::path& to) {
-  TRY(make_directory(to, 0755));
   std::error_code error;
   for (fs::directory_iterator it(from, error), end; !error && it != end; it.increment(error))
     if (it->path().filename() != "LOCK")
@@ -209,8 +208,15 @@ Result<> run_utxo_restore(const Context& context, const std::string& directory) 
   TRY(make_directory(data, 0700));
   // Under another name first: what is half copied must not look like data.
   const fs::path unfinished = data / "db.restoring";
+  if (const auto made = make_new_directory(unfinished);
+      !made && made.error().code == Code::kConflict)
+    return fail(Code::kConflict,
+                "{} is there: another restore is running, or one was interrupted; if none is "
+                "running, remove it and try again",
+                unfinished.string());
+  else
+    TRY(made);
   std::error_code error;
-  fs::remove_all(unfinished, error);
   if (auto copied = copy_database(from, unfinished); !copied) {
     fs::remove_all(unfinished, error);
     return copied;
