@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/result.h"
 #include "cli/progress.h"
+#include "cli/output.h"
 #include "config/keys.h"
 #include "http/client.h"
 #include "node/commands.h"
@@ -25,11 +26,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Blocks the signals in every thread made from now on; wait() takes them one by one.
+// Blocks the signals in every thread made from now on; wait() takes them one by one. Those that
+// somebody may send by mistake end nothing.
 class Signals {
  public:
   Signals() {
-    ::signal(SIGPIPE, SIG_IGN);
+    for (int number : {SIGPIPE, SIGUSR2}) ::signal(number, SIG_IGN);
     sigemptyset(&set_);
     for (int number : {SIGINT, SIGTERM, SIGHUP, kWake}) sigaddset(&set_, number);
     pthread_sigmask(SIG_BLOCK, &set_, nullptr);
@@ -39,7 +41,8 @@ class Signals {
     sigwait(&set_, &number);
     return number;
   }
-  // Ends a wait() from another thread.
+  // Ends a wait() from another thread. The signal may come from elsewhere, too: look whether there
+  // is a reason.
   static void wake() { ::kill(::getpid(), kWake); }
 
   static constexpr int kWake = SIGUSR1;
@@ -98,7 +101,8 @@ Result<> run_serve(const Context& context, bool demo) {
   });
   for (;;) {
     const int signal = signals.wait();
-    if (signal != SIGHUP) break;
+    if (signal == SIGINT || signal == SIGTERM || node->store_failed()) break;
+    if (signal != SIGHUP) continue;
     if (auto reloaded = node->reload(); !reloaded)
       log::error("reload failed; the old settings remain in use",
                  {{"problem", reloaded.error().message}});
@@ -150,9 +154,9 @@ Result<> run_sync(const Context& context, std::optional<std::uint64_t> to_height
   TRY(followed);
   const api::Status status = node->status();
   if (context.json)
-    std::printf("%s\n", api::to_json(status).c_str());
+    cli::print_line(api::to_json(status));
   else
-    std::printf("%s", sync_summary(status).c_str());
+    cli::print(sync_summary(status));
   if (interrupted)
     return fail(Code::kCancelled, "stopped before the end; run the same command again to continue");
   return {};
@@ -179,9 +183,9 @@ Result<> run_status(const Context& context) {
     status = node->status();
   }
   if (context.json)
-    std::printf("%s\n", api::to_json(*status).c_str());
+    cli::print_line(api::to_json(*status));
   else
-    std::printf("%s", render_status(*status, running, system_clock().unix_ms()).c_str());
+    cli::print(render_status(*status, running, system_clock().unix_ms()));
   return {};
 }
 
@@ -211,9 +215,8 @@ Result<> run_rebuild(const Context& context, const std::string& consumer) {
 }
 
 Result<> run_settings(const Context& context) {
-  const std::string text = context.json ? config::config_json(context.config) + "\n"
-                                        : config::config_help(context.config);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  cli::print(context.json ? config::config_json(context.config) + "\n"
+                          : config::config_help(context.config));
   return {};
 }
 

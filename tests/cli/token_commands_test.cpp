@@ -231,6 +231,7 @@ TEST_P(TokenCommands, ConcurrentExportsDoNotMix) {
       if (end.exit_code != 0) expect_refusal(end, 1, directory);
     }
     for (const auto& one : std::filesystem::directory_iterator(alone)) {
+      if (one.path().extension() != ".csv") continue;  // the log has a new checkpoint each time
       const auto same = std::filesystem::path(directory) / one.path().filename();
       EXPECT_EQ(read_file(same, 1 << 20).value(), read_file(one.path(), 1 << 20).value()) << same;
     }
