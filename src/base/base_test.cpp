@@ -148,6 +148,47 @@ TEST(File, WritesAtomicallyWithMode) {
   EXPECT_TRUE(make_directory(dir.path() / "a" / "b"));
 }
 
+// Each writes the whole file or is told that another one is at it; nobody's bytes are mixed.
+TEST(File, ConcurrentWritersNeverMix) {
+  const TempDir dir;
+  const auto path = dir.path() / "f";
+  constexpr std::size_t kBytes = 300'000;
+  std::atomic<int> written{0};
+  std::vector<std::thread> writers;
+  for (char letter = 'a'; letter < 'e'; ++letter)
+    writers.emplace_back([&, letter] {
+      const std::string text(kBytes, letter);
+      for (int own = 0; own < 10;) {
+        const auto wrote = write_file_atomically(path, as_bytes(text), {.sync = false});
+        if (wrote) {
+          ++own;
+          ++written;
+        } else {
+          EXPECT_EQ(wrote.error().code, Code::kConflict) << wrote.error().message;
+        }
+      }
+    });
+  std::size_t mixed = 0;
+  while (written < 40) {
+    const auto bytes = read_file(path, kBytes);
+    if (!bytes) continue;
+    const std::string_view text = as_text(*bytes);
+    if (text.size() != kBytes || text.find_first_not_of(text[0]) != std::string_view::npos) ++mixed;
+  }
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_EQ(mixed, 0u);
+  EXPECT_FALSE(std::filesystem::exists(path.string() + ".tmp"));
+}
+
+TEST(File, OnlyOneMakesANewName) {
+  const TempDir dir;
+  EXPECT_TRUE(make_new_directory(dir.path() / "d"));
+  EXPECT_EQ(make_new_directory(dir.path() / "d").error().code, Code::kConflict);
+  EXPECT_TRUE(make_new_file(dir.path() / "f"));
+  EXPECT_EQ(make_new_file(dir.path() / "f").error().code, Code::kConflict);
+  EXPECT_EQ(make_new_file(dir.path() / "none" / "f").error().code, Code::kNotFound);
+}
+
 TEST(File, PipesAndDevicesAreNoRegularFiles) {
   TempDir dir;
   const auto pipe = dir.path() / "pipe";

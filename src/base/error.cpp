@@ -44,6 +44,12 @@ const CodeInfo& info(Code code) {
   return kTable[at].info;
 }
 
+std::optional<Code> code_named(std::string_view name) {
+  for (std::size_t at = 0; at < std::size(kTable); ++at)
+    if (kTable[at].info.name == name) return static_cast<Code>(at);
+  return std::nullopt;
+}
+
 std::string errors_markdown() {
   std::string table =
       "| code | HTTP status | exit code | retry | meaning |\n|---|---|---|---|---|\n";

@@ -114,6 +114,36 @@ Result<bool> file_exists(const std::filesystem::path& path) {
   return fail(errno_error(errno, "cannot look at " + path.string()));
 }
 
+namespace {
+
+// The file that will be renamed, empty: what a killed process left of it is reused, but not what
+// another one is writing.
+Result<int> open_alone(const std::string& name, const std::string& temporary, unsigned mode) {
+  constexpr int kTries = 100;  // each fails only because somebody else has just finished
+  for (int i = 0; i < kTries; ++i) {
+    const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, mode);
+    if (fd < 0) return fail(errno_error(errno, "cannot create " + name));
+    struct flock whole{};
+    whole.l_type = F_WRLCK;
+    whole.l_whence = SEEK_SET;
+    const int error_number = ::fcntl(fd, F_OFD_SETLK, &whole) == 0 ? 0 : errno;
+    struct stat opened, named;
+    const bool is_still_named = ::fstat(fd, &opened) == 0 &&
+                                ::stat(temporary.c_str(), &named) == 0 &&
+                                opened.st_ino == named.st_ino;
+    if (error_number == 0 && is_still_named) {
+      (void)!::ftruncate(fd, 0);  // of a pipe there is nothing to cut
+      return fd;
+    }
+    ::close(fd);
+    if (error_number == EAGAIN || error_number == EACCES) break;
+    if (error_number != 0) return fail(errno_error(error_number, "cannot lock " + temporary));
+  }
+  return fail(Code::kConflict, "another process is writing {}; try again", name);
+}
+
+}  // namespace
+
 Result<> write_file_atomically(const std::filesystem::path& path, ByteView data,
                                WriteOptions options) {
   std::string name = path.string();
@@ -129,23 +159,16 @@ Result<> write_file_atomically(const std::filesystem::path& path, ByteView data,
     if (!no_link) name = target.string();
   }
   const std::string temporary = name + ".tmp";
-  {
-    Descriptor file(
-        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, options.mode));
-    if (file.get() < 0) return fail(errno_error(errno, "cannot create " + name));
-    ::fchmod(file.get(), options.mode);
-    auto wrote = write_all(file.get(), data, name);
-    if (wrote && options.sync && ::fsync(file.get()) != 0)
-      wrote = fail(errno_error(errno, "cannot write " + name));
-    if (!wrote) {
-      ::unlink(temporary.c_str());
-      return wrote;
-    }
-  }
-  if (::rename(temporary.c_str(), name.c_str()) != 0) {
-    Error error = errno_error(errno, "cannot create " + name);
+  const Descriptor file(TRY(open_alone(name, temporary, options.mode)));  // until it is renamed
+  ::fchmod(file.get(), options.mode);
+  auto wrote = write_all(file.get(), data, name);
+  if (wrote && options.sync && ::fsync(file.get()) != 0)
+    wrote = fail(errno_error(errno, "cannot write " + name));
+  if (wrote && ::rename(temporary.c_str(), name.c_str()) != 0)
+    wrote = fail(errno_error(errno, "cannot create " + name));
+  if (!wrote) {
     ::unlink(temporary.c_str());
-    return fail(std::move(error));
+    return wrote;
   }
   if (options.sync) {
     std::string parent = path.has_parent_path() ? path.parent_path().string() : ".";
@@ -172,6 +195,27 @@ Result<> make_directory(const std::filesystem::path& path, unsigned mode) {
   if (::mkdir(path.c_str(), mode) != 0 && errno != EEXIST)
     return fail(errno_error(errno, "cannot create directory " + path.string()));
   return {};
+}
+
+namespace {
+
+Result<> taken_or_failed(int error_number, const char* what, const std::filesystem::path& path) {
+  if (error_number == EEXIST)
+    return fail(Code::kConflict, "{} exists already; choose another name", path.string());
+  return fail(errno_error(error_number, fmt::format("cannot create {} {}", what, path.string())));
+}
+
+}  // namespace
+
+Result<> make_new_directory(const std::filesystem::path& path, unsigned mode) {
+  if (::mkdir(path.c_str(), mode) == 0) return {};
+  return taken_or_failed(errno, "directory", path);
+}
+
+Result<> make_new_file(const std::filesystem::path& path, unsigned mode) {
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+  if (file.get() >= 0) return {};
+  return taken_or_failed(errno, "file", path);
 }
 
 }  // namespace coffer

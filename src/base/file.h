@@ -34,7 +34,8 @@ struct WriteOptions {
 
 // Replaces the file whole or not at all (temporary name, fsync, rename). A link's target is
 // replaced, not the link; what is no regular file (a pipe, a device) is written to as it stands.
-// Errors: kUnavailable (permission, full disk), kNotFound (no such directory).
+// Errors: kUnavailable (permission, full disk), kNotFound (no such directory), kConflict while
+// another process writes it.
 Result<> write_file_atomically(const std::filesystem::path& path, ByteView data,
                                WriteOptions options = {});
 
@@ -44,6 +45,12 @@ Result<> sync_to_disk(const std::filesystem::path& path);
 
 // Makes the directory and its parents. Errors: kUnavailable, or kUsage if a file is in the way.
 Result<> make_directory(const std::filesystem::path& path, unsigned mode = 0755);
+
+// Makes a directory, or an empty file, that is not there yet: of several that do it at once one
+// succeeds, so that who made it may remove it again. Errors: kConflict if there is such a name,
+// kNotFound (no parent), kUnavailable.
+Result<> make_new_directory(const std::filesystem::path& path, unsigned mode = 0755);
+Result<> make_new_file(const std::filesystem::path& path, unsigned mode = 0644);
 
 // Errors: kUnavailable when it cannot be told, e.g. without permission.
 Result<bool> file_exists(const std::filesystem::path& path);

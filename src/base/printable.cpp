@@ -4,6 +4,8 @@
 #include <array>
 #include <span>
 
+#include <fmt/format.h>
+
 namespace coffer {
 namespace {
 
@@ -81,6 +83,39 @@ std::string printable(std::string_view text) {
       out += text.substr(0, next.length);
     else
       out += "\xef\xbf\xbd";
+    text.remove_prefix(next.length);
+  }
+  return out;
+}
+
+namespace {
+
+// As UTF-16, which is what JSON escapes count in.
+void append_escape(std::string& out, char32_t c) {
+  const auto unit = [&](unsigned value) { out += fmt::format("\\u{:04x}", value); };
+  if (c <= 0xffff) return unit(c);
+  unit(0xd800 + ((c - 0x10000) >> 10));
+  unit(0xdc00 + ((c - 0x10000) & 0x3ff));
+}
+
+}  // namespace
+
+std::string escape_unprintable(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  const auto is_plain = [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); };
+  while (!text.empty()) {
+    const auto plain = std::ranges::find_if_not(text, is_plain) - text.begin();  // most of it
+    out += text.substr(0, static_cast<std::size_t>(plain));
+    text.remove_prefix(static_cast<std::size_t>(plain));
+    if (text.empty()) break;
+    const Decoded next = decode(text);
+    if (!next.valid || (next.value >= 0xd800 && next.value <= 0xdfff))
+      out += "\xef\xbf\xbd";
+    else if (next.value != '\n' && in(kUnsafe, next.value))
+      append_escape(out, next.value);
+    else
+      out += text.substr(0, next.length);
     text.remove_prefix(next.length);
   }
   return out;

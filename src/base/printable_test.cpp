@@ -23,6 +23,38 @@ TEST(Printable, ControlCharactersAndDirectionMarksAreReplaced) {
   EXPECT_EQ(printable("a\xe2\x80\xa8z"), "a" + mark + "z");  // U+2028, a line end
 }
 
+TEST(Printable, EscapesAreThoseOfJson) {
+  EXPECT_EQ(escape_unprintable("Gr\xc3\xbc\xc3\x9f"
+                               "e, \xe6\x97\xa5\n"),
+            "Gr\xc3\xbc\xc3\x9f"
+            "e, \xe6\x97\xa5\n");
+  EXPECT_EQ(escape_unprintable("\x1b[2J\r\t\x7f"), "\\u001b[2J\\u000d\\u0009\\u007f");
+  EXPECT_EQ(escape_unprintable(std::string_view("\0", 1)), "\\u0000");
+  EXPECT_EQ(escape_unprintable("\xc2\x9b"
+                               "2J"),
+            "\\u009b2J");                                               // CSI in one character
+  EXPECT_EQ(escape_unprintable("\xf3\xa0\x81\x81"), "\\udb40\\udc41");  // U+E0041, a tag
+  EXPECT_EQ(escape_unprintable("\x9b\xed\xa0\x80"), std::string(kReplaced) + kReplaced);
+}
+
+// Those that turn text around, and the marks that belong to them.
+TEST(Printable, EveryDirectionMarkIsCaught) {
+  for (const char32_t c : {0x061cu, 0x200eu, 0x200fu, 0x202au, 0x202bu, 0x202cu, 0x202du, 0x202eu,
+                           0x2066u, 0x2067u, 0x2068u, 0x2069u}) {
+    std::string text;
+    if (c < 0x800) {
+      text = {static_cast<char>(0xc0 | (c >> 6)), static_cast<char>(0x80 | (c & 0x3f))};
+    } else {
+      text = {static_cast<char>(0xe0 | (c >> 12)), static_cast<char>(0x80 | ((c >> 6) & 0x3f)),
+              static_cast<char>(0x80 | (c & 0x3f))};
+    }
+    char escape[8];
+    std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(c));
+    EXPECT_EQ(printable(text), kReplaced) << escape;
+    EXPECT_EQ(escape_unprintable(text), escape);
+  }
+}
+
 // Each byte is replaced by itself, so that what follows is still read.
 TEST(Printable, InvalidUtf8IsReplacedByteByByte) {
   const std::string mark = kReplaced;

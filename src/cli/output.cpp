@@ -28,7 +28,11 @@ int report_error(const Error& error) {
 }
 
 void print(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  print_data(escape_unprintable(text));
+}
+
+void print_data(std::string_view bytes) {
+  std::fwrite(bytes.data(), 1, bytes.size(), stdout);
 }
 
 void print_line(std::string_view text) {

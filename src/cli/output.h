@@ -14,9 +14,12 @@ Result<> finish_output();
 // that belongs to it.
 int report_error(const Error& error);
 
-// To standard output.
+// To standard output, which may be a terminal: characters that could move its cursor or turn text
+// around are escaped as in JSON, which a document does not notice.
 void print(std::string_view text);
 void print_line(std::string_view text);
+// The bytes as they are, for what is data in another format, such as CSV.
+void print_data(std::string_view bytes);
 
 // For what was typed: bad input there is wrong usage of the command, not bad data.
 template <typename T>

@@ -8,6 +8,7 @@
 #include <boost/beast/http/string_body.hpp>
 
 #include "base/result.h"
+#include "http/local_socket.h"
 #include "http/transport.h"
 #include "http/url.h"
 
@@ -54,16 +55,19 @@ class Exchange {
   void restart_deadline() { deadline_ = std::chrono::steady_clock::now() + options_.timeout; }
 
   Result<> connect() {
+    if (!options_.local_socket.empty()) return connect_to_local();
     error_code error;
     tcp::resolver resolver(io_);
     auto found = resolver.resolve(url_.host, std::to_string(url_.port), error);
     if (error) return failed(error);
     TlsContext context;
     if (url_.tls) context = TRY(tls_context());
-    transport_.emplace(tcp::socket(io_), std::move(context));
+    transport_.emplace(StreamSocket(io_), std::move(context));
+    std::vector<StreamSocket::endpoint_type> endpoints;
+    for (const auto& one : found) endpoints.emplace_back(one.endpoint());
     error = wait([&](auto done) {
-      asio::async_connect(transport_->socket(), found,
-                          [done](error_code e, const tcp::endpoint&) mutable { done(e, 0); });
+      asio::async_connect(transport_->socket(), endpoints,
+                          [done](error_code e, const auto&) mutable { done(e, 0); });
     });
     if (error || !url_.tls) return error ? failed(error) : Result<>{};
     auto& tls = transport_->tls();
@@ -126,6 +130,12 @@ class Exchange {
   }
 
  private:
+  Result<> connect_to_local() {
+    const int fd = TRY(connect_local(options_.local_socket));
+    transport_.emplace(StreamSocket(io_, asio::generic::stream_protocol(AF_UNIX, 0), fd), nullptr);
+    return {};
+  }
+
   template <typename Start>
   error_code wait(Start start) {
     std::optional<error_code> result;

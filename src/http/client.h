@@ -18,12 +18,15 @@ struct ClientOptions {
   Fields headers;
   std::string body;
   std::filesystem::path ca_file;  // PEM; empty takes the system's. Only for https
+  // Connect to this Unix socket, whatever host the URL names: see connect_local().
+  std::filesystem::path local_socket;
   std::size_t max_body_bytes = 16u << 20;
 };
 
 // One request on a connection of its own; redirects are not followed. Any status is a value.
 // Errors: kInvalidInput (URL), kUnavailable (refused, no such host, TLS, cut in the middle),
-// kTimeout, kTooLarge, kCorrupt (the answer is not HTTP), kNotFound (ca_file). Thread-safe.
+// kTimeout, kTooLarge, kCorrupt (the answer is not HTTP), kNotFound (ca_file; nobody listens on
+// local_socket), kForbidden (somebody else does). Thread-safe.
 Result<Response> request(Method method, std::string_view url, const ClientOptions& options = {});
 
 inline Result<Response> get(std::string_view url, const ClientOptions& options = {}) {

@@ -22,21 +22,24 @@ constexpr std::string_view kKeepAlive = ": keep-alive\n\n";
 
 }  // namespace
 
-Connection::Connection(Context& context, tcp::socket socket, TlsContext tls)
-    : context_(context),
-      limits_(context.options.limits),
-      transport_(std::move(socket), std::move(tls)),
-      buffer_(limits_.header_bytes + kReadBytes) {
+Peer peer_of(const tcp::socket& socket) {
   error_code error;
-  auto endpoint = transport_.socket().remote_endpoint(error);
-  if (error) return;
+  auto endpoint = socket.remote_endpoint(error);
+  if (error) return {};
   auto address = endpoint.address();
   if (address.is_v6() && address.to_v6().is_v4_mapped())
     address = asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
-  is_loopback_ = address.is_loopback();
-  remote_ = fmt::format(fmt::runtime(address.is_v6() ? "[{}]:{}" : "{}:{}"), address.to_string(),
-                        endpoint.port());
+  return {fmt::format(fmt::runtime(address.is_v6() ? "[{}]:{}" : "{}:{}"), address.to_string(),
+                      endpoint.port()),
+          address.is_loopback()};
 }
+
+Connection::Connection(Context& context, Peer peer, StreamSocket socket, TlsContext tls)
+    : context_(context),
+      limits_(context.options.limits),
+      transport_(std::move(socket), std::move(tls)),
+      buffer_(limits_.header_bytes + kReadBytes),
+      peer_(std::move(peer)) {}
 
 void Connection::set_state(State state, milliseconds time) {
   state_ = state;
@@ -99,8 +102,8 @@ std::optional<Response> Connection::take_request() {
   auto& message = parser_->get();
   keep_alive_ = message.keep_alive() && ++requests_ < limits_.requests_per_connection;
   request_ = {};
-  request_.remote = remote_;
-  request_.is_loopback = is_loopback_;
+  request_.remote = peer_.name;
+  request_.is_loopback = peer_.is_loopback;
   request_.body = std::move(message.body());
   for (const auto& field : message)
     request_.headers.push_back(
@@ -245,7 +248,7 @@ void Connection::report(const RouteInfo* route, const Response& response) {
 void Connection::answer_now(Response response) {
   received_ = now();
   request_ = {};
-  request_.remote = remote_;
+  request_.remote = peer_.name;
   response_ = std::move(response);
   keep_alive_ = false;
   report(nullptr, response_);
@@ -313,7 +316,7 @@ void Connection::pump_stream() {
     case StreamBuffer::Next::kNothing: return;
     case StreamBuffer::Next::kFinish: return close();
     case StreamBuffer::Next::kDrop:
-      log::info("slow stream dropped", {{"remote", remote_}, {"route", route_->info.pattern}});
+      log::info("slow stream dropped", {{"remote", peer_.name}, {"route", route_->info.pattern}});
       return close();
     case StreamBuffer::Next::kWrite: break;
   }

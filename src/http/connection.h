@@ -56,9 +56,16 @@ struct Context {
   WorkerPool pool{options.limits.workers, options.limits.queued_requests};
 };
 
+// Who is at the other end.
+struct Peer {
+  std::string name;  // address and port; "local" through a Unix socket
+  bool is_loopback = false;
+};
+Peer peer_of(const tcp::socket& socket);
+
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(Context& context, tcp::socket socket, TlsContext tls);
+  Connection(Context& context, Peer peer, StreamSocket socket, TlsContext tls);
 
   void start();
   // Answers 503 and closes: there are too many connections.
@@ -124,8 +131,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool is_large_ = false;   // counts in Context::large_requests
   bool is_async_ = false;   // an AsyncHandler has the request, not request_
 
-  std::string remote_;
-  bool is_loopback_ = false;
+  const Peer peer_;
   Request request_;
   const Router::Route* route_ = nullptr;
   Response response_;

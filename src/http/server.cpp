@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/result.h"
 #include "http/connection.h"
+#include "http/local_acceptor.h"
 #include "http/wire.h"
 
 namespace coffer::http {
@@ -97,6 +98,7 @@ struct Server::Impl {
   Context context;
   asio::executor_work_guard<asio::io_context::executor_type> work{context.io.get_executor()};
   tcp::acceptor acceptor{context.io};
+  LocalAcceptor local{context};
   asio::steady_timer timer{context.io};
   milliseconds tick_every{250};
   std::string address;
@@ -126,9 +128,10 @@ Result<> Server::Impl::open() {
   if (error) return failed(error);
   acceptor.listen(asio::socket_base::max_listen_connections, error);
   if (error) return failed(error);
-  auto local = acceptor.local_endpoint(error);
+  auto bound = acceptor.local_endpoint(error);
   if (error) return failed(error);
-  address = to_text(local);
+  address = to_text(bound);
+  if (!context.options.local_socket.empty()) TRY(local.open(context.options.local_socket));
 
   const Limits& limits = context.options.limits;
   allow_open_files(limits.connections + kOtherFiles);
@@ -167,7 +170,8 @@ void Server::Impl::on_accept(error_code error, tcp::socket socket) {
     std::lock_guard lock(tls_mutex);
     current = tls;
   }
-  auto connection = std::make_shared<Connection>(context, std::move(socket), std::move(current));
+  auto connection =
+      std::make_shared<Connection>(context, peer_of(socket), std::move(socket), std::move(current));
   context.connections.insert(connection);
   update_counts();
   if (open >= bound)
@@ -210,6 +214,7 @@ void Server::Impl::stop(milliseconds timeout) {
     context.stopping = true;
     error_code ignored;
     acceptor.close(ignored);
+    local.close();
     for_all([](Connection& connection) { connection.begin_stop(); });
     std::lock_guard lock(mutex);
     *begun = true;

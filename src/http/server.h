@@ -46,7 +46,10 @@ struct Finished {
 };
 
 struct Options {
-  std::string listen = "127.0.0.1:8080";   // or "[::1]:8080"; port 0 takes any free one
+  std::string listen = "127.0.0.1:8080";  // or "[::1]:8080"; port 0 takes any free one
+  // Also listens on this Unix socket, without TLS, for programs of this user and root: see
+  // listen_local(). Empty: it does not.
+  std::filesystem::path local_socket;
   std::vector<std::string> allowed_hosts;  // beside loopback's names; others in Host get 403
   std::optional<TlsFiles> tls;
   Limits limits;
@@ -67,7 +70,7 @@ class Server {
  public:
   // Serves as soon as this returns. Raises the process's limit of open files, as far as the system
   // lets it, to what Limits::connections needs. Errors: kUsage (address), kUnavailable (port in
-  // use, permission), kNotFound and kInvalidInput (TLS files).
+  // use, permission), kNotFound and kInvalidInput (TLS files); those of listen_local.
   static Result<std::unique_ptr<Server>> start(Options options, Router router);
 
   // Stops within 5 seconds if nobody did.

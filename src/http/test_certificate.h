@@ -11,8 +11,9 @@
 
 namespace coffer::http {
 
-// Writes a fresh self-signed certificate for 127.0.0.1 and its key.
-inline TlsFiles make_certificate(const std::filesystem::path& directory, const char* common_name) {
+// Writes a fresh self-signed certificate for these names, and its key.
+inline TlsFiles make_certificate(const std::filesystem::path& directory, const char* common_name,
+                                 const char* valid_for = "IP:127.0.0.1,DNS:localhost") {
   EVP_PKEY* key = EVP_EC_gen("P-256");
   X509* cert = X509_new();
   X509_set_version(cert, 2);
@@ -24,8 +25,7 @@ inline TlsFiles make_certificate(const std::filesystem::path& directory, const c
   X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC,
                              reinterpret_cast<const unsigned char*>(common_name), -1, -1, 0);
   X509_set_issuer_name(cert, subject);
-  X509_EXTENSION* names =
-      X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, "IP:127.0.0.1,DNS:localhost");
+  X509_EXTENSION* names = X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, valid_for);
   X509_add_ext(cert, names, -1);
   X509_sign(cert, key, EVP_sha256());
   TlsFiles files{directory / "cert.pem", directory / "key.pem"};

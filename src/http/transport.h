@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl.hpp>
@@ -14,21 +15,23 @@ namespace coffer::http {
 namespace asio = boost::asio;
 using boost::system::error_code;
 using tcp = asio::ip::tcp;
+// TCP, or a Unix socket.
+using StreamSocket = asio::generic::stream_protocol::socket;
 using TlsContext = std::shared_ptr<asio::ssl::context>;
 
 // Used from one thread. Handlers get (error_code) or (error_code, size_t).
 class Transport {
  public:
-  Transport(tcp::socket socket, TlsContext context)
+  Transport(StreamSocket socket, TlsContext context)
       : socket_(std::move(socket)), context_(std::move(context)) {
     if (context_) tls_.emplace(socket_, *context_);
   }
   Transport(const Transport&) = delete;
   Transport& operator=(const Transport&) = delete;
 
-  tcp::socket& socket() { return socket_; }
+  StreamSocket& socket() { return socket_; }
   bool is_tls() const { return tls_.has_value(); }
-  asio::ssl::stream<tcp::socket&>& tls() { return *tls_; }
+  asio::ssl::stream<StreamSocket&>& tls() { return *tls_; }
 
   template <typename Handler>
   void read_some(asio::mutable_buffer buffer, Handler handler) {
@@ -52,9 +55,9 @@ class Transport {
   }
 
  private:
-  tcp::socket socket_;
+  StreamSocket socket_;
   TlsContext context_;  // the stream needs it as long as it lives, also after a reload
-  std::optional<asio::ssl::stream<tcp::socket&>> tls_;
+  std::optional<asio::ssl::stream<StreamSocket&>> tls_;
 };
 
 }  // namespace coffer::http

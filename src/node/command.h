@@ -21,7 +21,7 @@ struct Context {
 Result<Context> make_context(const cli::Invocation& given);
 
 // What a command needs to find a store.
-inline const std::vector<std::string> kStoreSettings = {"data_dir", "log.", "http.tls."};
+inline const std::vector<std::string> kStoreSettings = {"data_dir", "log."};
 
 // `coffer bench`, below which every engine puts its own; it stands before them in a list.
 cli::Command bench_group();

@@ -1,10 +1,9 @@
 #include "node/daemon.h"
 
 #include <cctype>
-#include <csignal>
-#include <filesystem>
 
 #include "api/auth.h"
+#include "base/error_table.h"
 #include "base/file.h"
 #include "base/result.h"
 #include "http/client.h"
@@ -12,33 +11,13 @@
 #include "node/node.h"
 
 namespace coffer::node {
-namespace {
 
 namespace fs = std::filesystem;
 
-struct RunFile {
-  std::string url;
-  pid_t pid = 0;
-};
-
-// What a serving process left behind, whether or not it still runs.
-std::optional<RunFile> read_run_file(const config::Config& config) {
-  auto bytes = read_file(fs::path(config.data_dir) / kRunFile, 4096);
-  if (!bytes) return std::nullopt;
-  const auto document = json::parse(as_text(*bytes));
-  const auto url = document ? document->find("url") : std::nullopt;
-  const auto pid = document ? document->find("pid") : std::nullopt;
-  if (!url || !url->string() || !pid || !pid->int64()) return std::nullopt;
-  return RunFile{*url->string(), static_cast<pid_t>(*pid->int64())};
-}
-
-}  // namespace
-
 Result<std::optional<http::Response>> ask_daemon(const config::Config& config,
                                                  const DaemonRequest& request) {
-  const auto run = read_run_file(config);
-  if (!run || (::kill(run->pid, 0) != 0 && errno == ESRCH)) return std::nullopt;
   http::ClientOptions options;
+  options.local_socket = fs::path(config.data_dir) / kSocketFile;
   options.timeout = request.timeout;
   options.body = request.body;
   if (!request.body.empty()) options.headers.push_back({"Content-Type", "application/json"});
@@ -47,12 +26,32 @@ Result<std::optional<http::Response>> ask_daemon(const config::Config& config,
     while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.pop_back();
     options.headers.push_back({"Authorization", "Bearer " + text});
   }
-  if (!config.http.tls.cert.empty()) options.ca_file = config.http.tls.cert;
-  auto answer = http::request(request.method, run->url + request.target, options);
-  // Refused: the file is left from a killed process whose number another one has now.
-  if (!answer && answer.error().code == Code::kUnavailable) return std::nullopt;
-  if (!answer) return fail(std::move(answer).error());
+  auto answer = http::request(request.method, "http://localhost" + request.target, options);
+  if (!answer && answer.error().code == Code::kNotFound) return std::nullopt;
+  if (!answer)
+    return fail(
+        std::move(answer).error().in(fmt::format("the coffer that serves {}", config.data_dir)));
+  if (answer->status >= 400) return fail(read_problem(*answer));
   return std::move(*answer);
+}
+
+Error read_problem(const http::Response& answer) {
+  const auto document = json::parse(answer.content());
+  const auto text_of = [&](std::string_view name) -> std::string {
+    const auto member = document ? document->find(name) : std::nullopt;
+    const auto text = member ? member->string() : std::nullopt;
+    return std::string(text.value_or(""));
+  };
+  // The server's own codes, such as too_many_failures, are no codes of errors.
+  const Code code = code_named(text_of("code"))
+                        .value_or(answer.status == 429 || answer.status == 408 ? Code::kUnavailable
+                                  : answer.status < 500                        ? Code::kInvalidInput
+                                                        : Code::kUnavailable);
+  std::string detail = text_of("detail");
+  if (detail.empty()) detail = fmt::format("the answer has status {}; see its log", answer.status);
+  Error error = make_error(code, std::move(detail));
+  error.reason = text_of("reason");
+  return error;
 }
 
 }  // namespace coffer::node

@@ -1,9 +1,8 @@
 // coffer decode: a block as JSON.
-#include <cstdio>
-
 #include <coffer/chain/decode.h>
 #include "base/file.h"
 #include "base/result.h"
+#include "cli/output.h"
 #include "feed/block_file.h"
 #include "node/block_json.h"
 #include "node/commands.h"
@@ -39,7 +38,7 @@ Result<> run_decode(const Context& context, const DecodeArguments& arguments) {
     TRY_IN(arguments.file,
            chain::decode_into(block, network, raw, {.hash = true, .verify = false}));
   const std::string json = TRY_IN(arguments.file, block_json(network, block, decoded.has_value()));
-  std::printf("%s\n", json.c_str());
+  cli::print_line(json);
   if (!decoded) return fail(Error(decoded.error()).in(arguments.file));
   return {};
 }

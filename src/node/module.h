@@ -19,6 +19,7 @@
 #include <coffer/kv/database.h>
 #include "api/metrics.h"
 #include "api/routes.h"
+#include "api/status.h"
 #include "bus/block_reader.h"
 #include "cli/command.h"
 #include "config/keys.h"
@@ -43,7 +44,8 @@ struct OpenContext {
 };
 
 // A module that is open, or that the settings switched off: then it has no consumer and no status,
-// and its routes answer 503. Destroyed after the bus and the server have stopped.
+// and its routes answer 503 or 404 with the reason. Destroyed after the bus and the server have
+// stopped.
 class OpenModule {
  public:
   virtual ~OpenModule() = default;
@@ -54,9 +56,9 @@ class OpenModule {
   virtual std::optional<bus::Position> stored_position() const { return std::nullopt; }
   // A JSON object by Module::status_schema; nothing when it is off. Thread-safe, quick.
   virtual std::optional<std::string> status() const { return std::nullopt; }
-  // Why the process is not ready as far as this module goes; its consumer is judged by the node.
-  // Thread-safe, quick.
-  virtual std::vector<std::string> not_ready() const { return {}; }
+  // Why the process is not ready as far as this module goes; its consumer is judged by the node,
+  // which also fills in the name. Thread-safe, quick.
+  virtual std::vector<api::NotReady> not_ready() const { return {}; }
   virtual void add_routes(api::RouteTable& table) { (void)table; }
   // Serving begins: metrics, and threads for what is to be done now and then.
   virtual void start(api::Metrics& metrics) { (void)metrics; }
@@ -74,7 +76,8 @@ struct StatusLine {
 struct SqlStore {
   std::string_view content;  // what it holds, in the plural: "wallets"
   std::string_view setting;  // the key of its location; empty there: a file in the data directory
-  // Opens nothing. Errors: kUnavailable if these settings have no such database, saying why.
+  // Opens nothing. Errors: kUnavailable or kNotFound if these settings have no such database,
+  // saying why.
   Result<sql::DatabaseOptions> (*database)(const config::Config& config);
   // The schema, and the network as the owner of the data (E5).
   sql::MigrateOptions (*migrations)(const chain::Network& network);

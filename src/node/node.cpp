@@ -1,7 +1,5 @@
 #include "node/node.h"
 
-#include <unistd.h>
-
 #include <coffer/base/log.h>
 #include <coffer/feed/source.h>
 #include <coffer/version.h>
@@ -218,6 +216,7 @@ Result<> Node::serve() {
   api::ServiceOptions options;
   options.data_dir = config_.data_dir;
   options.http = http_options(config_.http);
+  options.http.local_socket = fs::path(config_.data_dir) / kSocketFile;
   options.behind_proxy = config_.http.behind_proxy;
   options.status = [this] { return status(); };
   options.events = events_.get();
@@ -232,15 +231,7 @@ Result<> Node::serve() {
           {std::string(opened.module->name), opened.module->status_schema()});
   }
   service_ = TRY(api::Service::start(std::move(options), metrics_, clock_));
-  // Whoever reads it is on this machine: a wildcard address is reached through loopback.
-  std::string url = service_->url();
-  for (const auto& [wildcard, loopback] :
-       {std::pair{"//0.0.0.0:", "//127.0.0.1:"}, std::pair{"//[::]:", "//[::1]:"}})
-    if (const std::size_t at = url.find(wildcard); at != std::string::npos)
-      url.replace(at, std::string_view(wildcard).size(), loopback);
-  const std::string run = fmt::format("{{\"pid\":{},\"url\":\"{}\"}}\n", ::getpid(), url);
-  return write_file_atomically(fs::path(config_.data_dir) / kRunFile, as_bytes(run),
-                               {.sync = false});
+  return {};
 }
 
 Result<> Node::reload() {

@@ -25,8 +25,8 @@ struct NodeOptions {
   std::function<void(const chainstate::HeaderInfo&)> on_connected = nullptr;
 };
 
-// What a process that serves leaves in the data directory, for `coffer status`.
-inline constexpr std::string_view kRunFile = "coffer.run";
+// In the data directory while a process serves it: where the commands beside it reach it.
+inline constexpr std::string_view kSocketFile = "coffer.sock";
 
 class Node {
  public:
@@ -67,7 +67,8 @@ class Node {
   Result<std::unique_ptr<bus::BlockReader>> open_blocks() const;
   void update_identity_file();
   std::vector<bus::ConsumerInfo> consumers() const;
-  std::vector<std::string> not_ready(const api::Status& status) const;
+  std::vector<api::NotReady> not_ready(const api::Status& status) const;
+  std::optional<std::string> tip_too_old(const api::Status& status) const;
 
   config::Config config_;
   const NodeOptions options_;

@@ -7,9 +7,11 @@
 #include <coffer/base/log.h>
 #include <coffer/version.h>
 #include "api/auth.h"
+#include "api/readiness.h"
 #include "api/status_json.h"
 #include "base/file.h"
 #include "base/result.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "config/keys.h"
 #include "http/client.h"
@@ -25,11 +27,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Blocks the signals in every thread made from now on; wait() takes them one by one.
+// Blocks the signals in every thread made from now on; wait() takes them one by one. Those that
+// somebody may send by mistake end nothing.
 class Signals {
  public:
   Signals() {
-    ::signal(SIGPIPE, SIG_IGN);
+    for (int number : {SIGPIPE, SIGUSR2}) ::signal(number, SIG_IGN);
     sigemptyset(&set_);
     for (int number : {SIGINT, SIGTERM, SIGHUP, kWake}) sigaddset(&set_, number);
     pthread_sigmask(SIG_BLOCK, &set_, nullptr);
@@ -39,7 +42,8 @@ class Signals {
     sigwait(&set_, &number);
     return number;
   }
-  // Ends a wait() from another thread.
+  // Ends a wait() from another thread. The signal may come from elsewhere, too: look whether there
+  // is a reason.
   static void wake() { ::kill(::getpid(), kWake); }
 
   static constexpr int kWake = SIGUSR1;
@@ -65,13 +69,10 @@ void announce(const Context& context, const Node& node, bool demo) {
   std::fflush(stdout);
 }
 
-// Nothing if no process serves this directory. Errors: kUnavailable when it does not answer well.
+// Nothing if no process serves this directory. Errors: those of ask_daemon.
 Result<std::optional<api::Status>> daemon_status(const config::Config& config) {
   const auto answer = TRY(ask_daemon(config, {.target = "/api/v1/status"}));
   if (!answer) return std::nullopt;
-  if (answer->status != 200)
-    return fail(Code::kUnavailable, "the coffer that serves {} answers with status {}; see its log",
-                config.data_dir, answer->status);
   return TRY(api::parse_status(answer->content()));
 }
 
@@ -101,7 +102,8 @@ Result<> run_serve(const Context& context, bool demo) {
   });
   for (;;) {
     const int signal = signals.wait();
-    if (signal != SIGHUP) break;
+    if (signal == SIGINT || signal == SIGTERM || node->store_failed()) break;
+    if (signal != SIGHUP) continue;
     if (auto reloaded = node->reload(); !reloaded)
       log::error("reload failed; the old settings remain in use",
                  {{"problem", reloaded.error().message}});
@@ -110,8 +112,6 @@ Result<> run_serve(const Context& context, bool demo) {
   }
   node->stop();
   follower.join();
-  std::error_code ignored;
-  fs::remove(fs::path(config.data_dir) / kRunFile, ignored);
   const bool store_failed = node->store_failed();
   node.reset();
   if (!followed && store_failed) return followed;
@@ -155,9 +155,9 @@ Result<> run_sync(const Context& context, std::optional<std::uint64_t> to_height
   TRY(followed);
   const api::Status status = node->status();
   if (context.json)
-    std::printf("%s\n", api::to_json(status).c_str());
+    cli::print_line(api::to_json(status));
   else
-    std::printf("%s", sync_summary(status).c_str());
+    cli::print(sync_summary(status));
   if (interrupted)
     return fail(Code::kCancelled, "stopped before the end; run the same command again to continue");
   return {};
@@ -184,26 +184,28 @@ Result<> run_status(const Context& context) {
     status = node->status();
   }
   if (context.json)
-    std::printf("%s\n", api::to_json(*status).c_str());
+    cli::print_line(api::to_json(*status));
   else
-    std::printf("%s", render_status(*status, running, system_clock().unix_ms()).c_str());
+    cli::print(render_status(*status, running, system_clock().unix_ms()));
   return {};
 }
 
-Result<> run_status_check(const Context& context) {
+Result<> run_status_check(const Context& context, const std::string& consumer) {
   const auto answer = daemon_status(context.config);
   if (!answer) return fail(Code::kUnavailable, "cannot be reached: {}", answer.error().message);
   if (!*answer)
     return fail(Code::kUnavailable,
                 "cannot be reached: no coffer is running on {}; start it with 'coffer serve'",
                 context.config.data_dir);
-  const api::Status& status = **answer;
+  const api::Readiness found = TRY(api::readiness_of(
+      **answer, consumer.empty() ? std::nullopt : std::optional<std::string_view>(consumer)));
   if (context.json)
-    std::printf("%s\n", api::readiness_json(status).c_str());
-  else if (status.ready)
-    std::printf("ready\n");
-  if (status.ready) return {};
-  return fail(Code::kConflict, "not ready: {}", fmt::join(status.not_ready_because, "; "));
+    cli::print_line(api::readiness_json(**answer, found));
+  else if (found.ready)
+    cli::print_line("ready");
+  if (found.ready) return {};
+  return fail(Code::kConflict, "not ready: {}{}", fmt::join(found.reasons, "; "),
+              found.state == "stale" ? " (it answers from what it has)" : "");
 }
 
 Result<> run_rebuild(const Context& context, const std::string& consumer) {
@@ -216,9 +218,8 @@ Result<> run_rebuild(const Context& context, const std::string& consumer) {
 }
 
 Result<> run_settings(const Context& context) {
-  const std::string text = context.json ? config::config_json(context.config) + "\n"
-                                        : config::config_help(context.config);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  cli::print(context.json ? config::config_json(context.config) + "\n"
+                          : config::config_help(context.config));
   return {};
 }
 

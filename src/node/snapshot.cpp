@@ -25,10 +25,9 @@ Result<fs::path> directory_of(std::string_view body) {
 }  // namespace
 
 Result<> make_snapshot(kv::Database& db, const fs::path& directory) {
-  if (TRY(file_exists(directory)))
-    return fail(Code::kConflict, "{} exists already; choose a directory that does not exist",
-                directory.string());
-  TRY(make_directory(directory, 0700));
+  if (directory.has_parent_path()) TRY(make_directory(directory.parent_path()));
+  // Of two that want the same directory one makes it, and only that one may remove it.
+  TRY(make_new_directory(directory, 0700));
   auto made = db.checkpoint(directory / "db");
   if (made) return {};
   std::error_code ignored;

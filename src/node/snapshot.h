@@ -10,7 +10,8 @@
 namespace coffer::node {
 
 // Makes `directory`, which must not exist, a data directory with the state of this moment.
-// Errors: kConflict if it exists; kUnavailable. On an error nothing is left behind.
+// Errors: kConflict if it exists, also because another snapshot is being made there; kUnavailable.
+// After an error nothing of it is left, but parents that were missing. Thread-safe.
 Result<> make_snapshot(kv::Database& db, const std::filesystem::path& directory);
 
 inline constexpr std::string_view kSnapshotRoute = "/api/v1/snapshots";

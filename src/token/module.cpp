@@ -38,8 +38,12 @@ class TokenModule final : public node::OpenModule {
     if (!maintenance_) return std::nullopt;
     return json::write_fields(maintenance_->status());
   }
-  std::vector<std::string> not_ready() const override {
-    return maintenance_ ? maintenance_->not_ready() : std::vector<std::string>();
+  std::vector<api::NotReady> not_ready() const override {
+    std::vector<api::NotReady> reasons;
+    if (maintenance_)
+      for (std::string& reason : maintenance_->not_ready())
+        reasons.push_back({.reason = std::move(reason)});
+    return reasons;
   }
 
   void add_routes(api::RouteTable& table) override {
@@ -101,7 +105,7 @@ Result<sql::DatabaseOptions> used_database(const config::Config& config) {
   const sql::LocationInfo where = TRY(sql::describe_location(options.location));
   const bool is_there = !has_files(config) || TRY(file_exists(where.path));
   if (is_there || config.is_given("token.community")) return options;
-  return fail(Code::kUnavailable,
+  return fail(Code::kNotFound,
               "there is no community '{}' in {}; create it with 'coffer token init', or name "
               "another with --community",
               settings.community, config.data_dir);

@@ -3,7 +3,9 @@
 
 #include <boost/json.hpp>
 #include <fstream>
+#include <thread>
 
+#include "base/file.h"
 #include "base/temp_dir.h"
 #include "sql/test_engines.h"
 #include "support/process.h"
@@ -211,6 +213,29 @@ TEST_P(TokenCommands, ProofAndExportAreCheckedOffLine) {
   const Finished whole = test::run({"token", "check-export", directory, "--key", key});
   EXPECT_EQ(whole.exit_code, 0) << whole.err;
   expect_refusal(token({"export", directory}), 1, "not an empty directory");
+}
+
+// Of two into one directory one is whole, and the other is refused and leaves it alone.
+TEST_P(TokenCommands, ConcurrentExportsDoNotMix) {
+  ASSERT_NO_FATAL_FAILURE(make_people());
+  const auto alone = dir_.path() / "alone";
+  ASSERT_EQ(token({"export", alone.string()}).exit_code, 0);
+  for (int round = 0; round < 5; ++round) {
+    const std::string directory = (dir_.path() / ("out" + std::to_string(round))).string();
+    std::vector<Finished> ends(3);
+    std::vector<std::thread> exports;
+    for (Finished& end : ends) exports.emplace_back([&] { end = token({"export", directory}); });
+    for (std::thread& one : exports) one.join();
+    EXPECT_EQ(std::ranges::count(ends, 0, &Finished::exit_code), 1) << round;
+    for (const Finished& end : ends) {
+      if (end.exit_code != 0) expect_refusal(end, 1, directory);
+    }
+    for (const auto& one : std::filesystem::directory_iterator(alone)) {
+      if (one.path().extension() != ".csv") continue;  // the log has a new checkpoint each time
+      const auto same = std::filesystem::path(directory) / one.path().filename();
+      EXPECT_EQ(read_file(same, 1 << 20).value(), read_file(one.path(), 1 << 20).value()) << same;
+    }
+  }
 }
 
 TEST_P(TokenCommands, CommunityDividedByMonths) {

@@ -57,7 +57,7 @@ Result<> print_csv(const Store& store, Store::StatementQuery wanted) {
   wanted.page.count = kMaxPage;
   for (bool first = true;; first = false) {
     const Store::Statement part = TRY(store.statement(wanted));
-    cli::print(statement_csv(part, first));
+    cli::print_data(statement_csv(part, first));
     if (part.lines.cursor.empty()) return cli::finish_output();
     wanted.page.cursor = part.lines.cursor;
   }

@@ -13,18 +13,6 @@
 namespace coffer::txstore {
 namespace {
 
-// The daemon's own words when it refuses.
-Error daemon_error(const http::Response& answer) {
-  const auto problem = json::parse(answer.content());
-  const auto detail = problem ? problem->find("detail") : std::nullopt;
-  const auto words = detail ? detail->string() : std::nullopt;
-  const Code code = answer.status == 404   ? Code::kNotFound
-                    : answer.status == 409 ? Code::kConflict
-                    : answer.status == 400 ? Code::kUsage
-                                           : Code::kUnavailable;
-  return make_error(code, words ? std::string(*words) : std::string(answer.content()));
-}
-
 // Its report; nothing if no process serves this directory.
 template <typename Report>
 Result<std::optional<Report>> ask_for(const Context& context, const std::string& route,
@@ -36,7 +24,6 @@ Result<std::optional<Report>> ask_for(const Context& context, const std::string&
   request.timeout = std::chrono::minutes(5);
   const auto answer = TRY(node::ask_daemon(context.config, request));
   if (!answer) return std::nullopt;
-  if (answer->status != 200) return fail(daemon_error(*answer));
   const auto value = TRY(json::parse(answer->content()));
   return TRY(json::read_fields<Report>(value));
 }

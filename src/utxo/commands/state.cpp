@@ -65,7 +65,6 @@ Result<> copy_database_file(const fs::path& from, const fs::path& to) {
 }
 
 Result<> copy_database(const fs::path& from, const fs::path& to) {
-  TRY(make_directory(to, 0755));
   std::error_code error;
   for (fs::directory_iterator it(from, error), end; !error && it != end; it.increment(error))
     if (it->path().filename() != "LOCK")
@@ -173,18 +172,12 @@ namespace {
 Result<bool> snapshot_by_daemon(const config::Config& config, const fs::path& directory) {
   json::Writer body;
   body.begin_object().field("directory", directory.string()).end_object();
-  const auto answer = TRY(node::ask_daemon(config, {.method = http::Method::kPost,
-                                                    .target = std::string(node::kSnapshotRoute),
-                                                    .body = body.take(),
-                                                    .timeout = std::chrono::minutes(5)}));
-  if (!answer) return false;
-  if (answer->status == 201) return true;
-  if (answer->status == 409)
-    return fail(Code::kConflict, "{} exists already; choose a directory that does not exist",
-                directory.string());
-  return fail(Code::kUnavailable,
-              "the daemon of {} cannot make a snapshot (status {}); see its log", config.data_dir,
-              answer->status);
+  node::DaemonRequest request;
+  request.method = http::Method::kPost;
+  request.target = node::kSnapshotRoute;
+  request.body = body.take();
+  request.timeout = std::chrono::minutes(5);
+  return TRY(node::ask_daemon(config, request)).has_value();
 }
 
 }  // namespace
@@ -215,8 +208,15 @@ Result<> run_utxo_restore(const Context& context, const std::string& directory) 
   TRY(make_directory(data, 0700));
   // Under another name first: what is half copied must not look like data.
   const fs::path unfinished = data / "db.restoring";
+  if (const auto made = make_new_directory(unfinished);
+      !made && made.error().code == Code::kConflict)
+    return fail(Code::kConflict,
+                "{} is there: another restore is running, or one was interrupted; if none is "
+                "running, remove it and try again",
+                unfinished.string());
+  else
+    TRY(made);
   std::error_code error;
-  fs::remove_all(unfinished, error);
   if (auto copied = copy_database(from, unfinished); !copied) {
     fs::remove_all(unfinished, error);
     return copied;

@@ -7,7 +7,6 @@
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "http/url.h"
-#include "json/reader.h"
 #include "json/writer.h"
 #include "node/daemon.h"
 #include "node/node.h"
@@ -24,16 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The daemon's own words when it refuses.
-Result<> check_answer(const http::Response& answer) {
-  if (answer.status < 300) return {};
-  const auto problem = json::parse(answer.body);
-  const auto detail = problem ? problem->find("detail") : std::nullopt;
-  const auto words = detail ? detail->string() : std::nullopt;
-  return fail(answer.status == 404 ? Code::kNotFound : Code::kConflict, "{}",
-              words.value_or(answer.body));
-}
-
 Result<bool> ask_daemon_to_rescan(const Context& context, const std::string& wallet,
                                   const Rescan& rescan) {
   json::Writer body;
@@ -46,7 +35,6 @@ Result<bool> ask_daemon_to_rescan(const Context& context, const std::string& wal
   request.body = body.take();
   const auto answer = TRY(node::ask_daemon(context.config, request));
   if (!answer) return false;
-  TRY(check_answer(*answer));
   if (context.json)
     cli::print_line(answer->body);
   else
@@ -118,8 +106,7 @@ Result<> run_wallet_rescan(const Context& context, const std::string& wallet,
                             cli::stderr_output());
   std::optional<std::uint64_t> first;
   auto* wallets = static_cast<WalletModule*>(node->find(wallet_module().name));
-  if (wallets->maintenance() == nullptr)
-    return fail(Code::kUnavailable, "there are no wallets here");
+  if (wallets->maintenance() == nullptr) return fail(no_wallets(context.config.chain));
   const Rescanned done = TRY(wallets->maintenance()->rescan_now(
       wallet, rescan.from_height, [&](std::uint64_t height, std::uint64_t to) {
         if (!first) first = height;

@@ -1,0 +1,58 @@
+#include "http/local_acceptor.h"
+
+#include <boost/asio/steady_timer.hpp>
+
+#include <coffer/base/log.h>
+#include "http/local_socket.h"
+
+namespace coffer::http {
+namespace {
+
+// Beside Limits::connections, so that whoever fills those does not shut out the commands.
+constexpr std::size_t kReserve = 128;
+constexpr std::chrono::milliseconds kPause{250};  // after a failure to accept
+
+}  // namespace
+
+Result<> LocalAcceptor::open(const std::filesystem::path& path) {
+  const int fd = TRY(listen_local(path));
+  path_ = path;
+  acceptor_.assign(asio::local::stream_protocol(), fd);
+  accept();
+  return {};
+}
+
+void LocalAcceptor::accept() {
+  acceptor_.async_accept([this](error_code error, asio::local::stream_protocol::socket socket) {
+    if (error == asio::error::operation_aborted || !acceptor_.is_open()) return;
+    on_accept(error, std::move(socket));
+  });
+}
+
+void LocalAcceptor::on_accept(error_code error, asio::local::stream_protocol::socket socket) {
+  if (error) {
+    log::warn("cannot accept a connection", {{"problem", error.message()}});
+    auto pause = std::make_shared<asio::steady_timer>(context_.io, kPause);
+    pause->async_wait([this, pause](error_code stopped) {
+      if (!stopped && acceptor_.is_open()) accept();
+    });
+    return;
+  }
+  accept();
+  if (context_.connections.size() >= context_.options.limits.connections + kReserve) return;
+  if (!is_peer_trusted(socket.native_handle())) return;
+  auto connection = std::make_shared<Connection>(
+      context_, Peer{.name = "local", .is_loopback = true}, std::move(socket), nullptr);
+  context_.connections.insert(connection);
+  connection->start();
+}
+
+void LocalAcceptor::close() {
+  if (!acceptor_.is_open()) return;
+  error_code ignored;
+  acceptor_.close(ignored);
+  std::error_code not_there;
+  std::filesystem::remove(path_, not_there);
+}
+
+}  // namespace coffer::http
