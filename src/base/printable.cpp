@@ -86,4 +86,35 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+std::string escaped(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  const auto add_unit = [&](char32_t unit) {
+    constexpr char kHex[] = "0123456789abcdef";
+    out += "\\u";
+    for (int shift = 12; shift >= 0; shift -= 4) out += kHex[unit >> shift & 0xf];
+  };
+  while (!text.empty()) {
+    const Decoded next = decode(text);
+    const std::string_view bytes = text.substr(0, next.length);
+    text.remove_prefix(next.length);
+    if (bytes == "\"" || bytes == "\\") {
+      out += '\\';
+      out += bytes;
+    } else if (bytes == "\n" || bytes == "\r" || bytes == "\t") {
+      out += bytes == "\n" ? "\\n" : bytes == "\r" ? "\\r" : "\\t";
+    } else if (!next.valid || (next.value >= 0xd800 && next.value <= 0xdfff)) {
+      out += "\\ufffd";
+    } else if (!in(kUnsafe, next.value)) {
+      out += bytes;
+    } else if (next.value < 0x10000) {
+      add_unit(next.value);
+    } else {
+      add_unit(0xd800 + ((next.value - 0x10000) >> 10));
+      add_unit(0xdc00 + ((next.value - 0x10000) & 0x3ff));
+    }
+  }
+  return out;
+}
+
 }  // namespace coffer

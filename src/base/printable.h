@@ -14,4 +14,9 @@ std::size_t display_width(std::string_view utf8);
 // U+FFFD, so that it can neither move the cursor nor forge a line. Thread-safe.
 std::string printable(std::string_view text);
 
+// The same text with each of these written as an escape of JSON, \u202e, and with quotes and
+// backslashes escaped: between quotes it is a JSON string in which nothing acts on a terminal.
+// Thread-safe; linear in the text.
+std::string escaped(std::string_view text);
+
 }  // namespace coffer
