@@ -1,0 +1,30 @@
+// What /health/ready answers, without asking anything that could hang.
+#pragma once
+
+#include <chrono>
+#include <mutex>
+
+#include "api/status.h"
+#include "http/message.h"
+
+namespace coffer::api {
+
+// Thread-safe; a lock that nobody holds for long.
+class Readiness {
+ public:
+  // What was read just now. The first comes before any answer().
+  void set(const Status& status);
+  // 200 or 503. When nothing was read for 15 seconds, whatever is asked for it hangs: 503. The
+  // reasons name addresses and users: a stranger gets none of them, only the names of consumers.
+  http::Response answer(bool with_reasons) const;
+
+ private:
+  using Time = std::chrono::steady_clock::time_point;
+
+  mutable std::mutex mutex_;
+  std::string json_, public_json_;
+  bool ready_ = false;
+  Time read_;
+};
+
+}  // namespace coffer::api
