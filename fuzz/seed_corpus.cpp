@@ -139,6 +139,23 @@ void add_jwts(Corpus& corpus) {
     corpus.add("jwt", as_bytes(std::string(1, kind) + std::string(text)));
 }
 
+// The inputs of fuzz_http_request: what a client sends.
+void add_http_requests(Corpus& corpus) {
+  const std::string host = "Host: localhost\r\n", right = "Authorization: Bearer right\r\n";
+  const std::string chunks = "3;x=y\r\nabc\r\n2\r\nde\r\n0\r\nTrailer: x\r\n\r\n";
+  for (const std::string& request :
+       {"GET /health HTTP/1.1\r\n" + host + "\r\n", "GET /read/%41?q=a+b HTTP/1.0\r\n\r\n",
+        "HEAD /health HTTP/1.1\r\n" + host + "Connection: close\r\n\r\n",
+        "POST /write HTTP/1.1\r\n" + host + right + "Content-Length: 3\r\n\r\nabc",
+        "POST /write HTTP/1.1\r\n" + host + right + "Transfer-Encoding: chunked\r\n\r\n" + chunks,
+        "POST /write HTTP/1.1\r\n" + host + "Expect: 100-continue\r\nContent-Length: 3\r\n\r\nabc",
+        "POST /write HTTP/1.1\r\n" + host + right +
+            "Content-Length: 5\r\nTransfer-Encoding: gzip, chunked\r\n\r\n" + chunks,
+        "GET http://localhost:7117/read/x HTTP/1.1\r\n" + host + "\r\nGET /health HTTP/1.1\r\n" +
+            host + "\r\n"})
+    corpus.add("http_request", as_bytes(request));
+}
+
 }  // namespace
 }  // namespace coffer
 
@@ -165,6 +182,7 @@ int main(int argc, char** argv) {
   add_rpc_answers(corpus);
   add_n2c_segments(corpus);
   add_jwts(corpus);
+  add_http_requests(corpus);
   std::printf("%zu inputs from %s\n", corpus.count(), data.c_str());
   return 0;
 }

@@ -11,14 +11,37 @@
 namespace coffer::api {
 namespace {
 
-std::optional<std::uint64_t> parse_id(std::string_view text) {
+constexpr std::size_t kMarkDigits = 16;
+
+std::optional<std::uint64_t> parse_number(std::string_view text) {
   std::uint64_t id = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
   if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return id;
 }
 
+// Of what an event says: FNV-1a. A block's event has the block's hash in it.
+std::string mark_of(const chainstate::LoggedEvent& event) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  const auto add = [&](std::string_view text) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  };
+  add(event.type);
+  add(std::string_view("\0", 1));
+  add(event.data);
+  return fmt::format("{:016x}", hash);
+}
+
+bool is_mark(std::string_view text) {
+  return text.size() == kMarkDigits &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 }  // namespace
+
+std::string event_id(const chainstate::LoggedEvent& event) {
+  return fmt::format("{}-{}", event.id, mark_of(event));
+}
 
 struct EventHub::Signal {
   mutable std::mutex mutex;
@@ -61,27 +84,48 @@ std::size_t EventHub::subscribers() const {
   return signal_->subscribers;
 }
 
-// Nothing if what is given is no number.
-std::optional<std::uint64_t> EventHub::start_of(const http::Request& request) const {
+std::string EventHub::id_of(const chainstate::LoggedEvent& event) const {
+  return options_.shared_log ? std::to_string(event.id) : event_id(event);
+}
+
+// The beginning is the same in every log.
+Result<EventHub::Start> EventHub::find_start(std::uint64_t after,
+                                             std::optional<std::string_view> mark) const {
+  if (after == 0 || options_.shared_log) return Start{after, !mark, std::to_string(after)};
+  const auto range = reader_.range();
+  const bool is_kept = after >= range.first && after <= range.last;
+  const auto found =
+      is_kept ? TRY(reader_.read(after - 1, 1)) : std::vector<chainstate::LoggedEvent>();
+  if (found.empty() || found.front().id != after) return Start{after, !mark, "0"};
+  return Start{after, !mark || *mark == mark_of(found.front()), id_of(found.front())};
+}
+
+Result<EventHub::Start> EventHub::start_of(const http::Request& request) const {
   // A browser that reconnects keeps the URL, so the header is the newer of the two.
-  auto after = request.header("Last-Event-ID");
-  if (!after) after = request.query_param("after");
-  if (after) return parse_id(*after);
+  auto id = request.header("Last-Event-ID");
+  if (!id) id = request.query_param("after");
+  if (id) {
+    const std::size_t dash = id->find('-');
+    const auto number = parse_number(id->substr(0, dash));
+    std::optional<std::string_view> mark;
+    if (dash != std::string_view::npos) mark = id->substr(dash + 1);
+    if (!number || (mark && !is_mark(*mark)))
+      return fail(Code::kInvalidInput, "Last-Event-ID and after are ids of events");
+    return find_start(*number, mark);
+  }
   auto range = reader_.range();
   auto back = request.query_param("last");
-  if (!back) return range.last;
-  auto count = parse_id(*back);
-  if (!count) return std::nullopt;
+  if (!back) return find_start(range.last, std::nullopt);
+  auto count = parse_number(*back);
+  if (!count) return fail(Code::kInvalidInput, "last is a number of events");
   std::uint64_t kept = range.first <= range.last ? range.last - range.first + 1 : 0;
-  return range.last - std::min(*count, kept);
+  return find_start(range.last - std::min(*count, kept), std::nullopt);
 }
 
 std::optional<http::Response> EventHub::subscribe(
     const http::Request& request, const std::shared_ptr<http::EventStream>& stream) {
-  auto after = start_of(request);
-  if (!after)
-    return http::problem(400, "invalid_input", "Last-Event-ID, after and last are numbers",
-                         request.path);
+  const auto start = start_of(request);
+  if (!start) return http::problem(start.error(), request.path);
   {
     std::lock_guard lock(signal_->mutex);
     if (signal_->stopping || signal_->subscribers >= options_.max_subscribers)
@@ -97,9 +141,9 @@ std::optional<http::Response> EventHub::subscribe(
   });
   stream->on_drained([signal = signal_] { signal->wake(); });
   // An id without data makes no event, but whoever loses the connection now resumes here.
-  stream->send(fmt::format("retry: 2000\nid: {}\n\n", *after));
+  stream->send(fmt::format("retry: 2000\nid: {}\n\n", start->is_known ? start->id : "0"));
   std::lock_guard lock(signal_->mutex);
-  signal_->incoming.push_back({stream, *after});
+  signal_->incoming.push_back({stream, start->after, !start->is_known});
   signal_->awake = true;
   signal_->changed.notify_one();
   return std::nullopt;
@@ -137,7 +181,7 @@ bool EventHub::serve_all() {
 bool EventHub::serve(Subscriber& subscriber, std::optional<Batch>& batch) {
   if (subscriber.stream->buffered() > options_.buffered_bytes) return false;  // on_drained wakes us
   auto range = reader_.range();
-  if (subscriber.after > range.last || subscriber.after + 1 < range.first)
+  if (subscriber.must_reset || subscriber.after > range.last || subscriber.after + 1 < range.first)
     return reset(subscriber, range.first, range.last);
   if (subscriber.after == range.last) return false;
   if (!batch || batch->after != subscriber.after) {
@@ -159,9 +203,11 @@ bool EventHub::serve(Subscriber& subscriber, std::optional<Batch>& batch) {
 
 bool EventHub::reset(Subscriber& subscriber, std::uint64_t first, std::uint64_t last) {
   subscriber.after = first > 0 ? first - 1 : 0;
+  subscriber.must_reset = false;
+  // Whoever loses the connection right now starts anew, wherever that is.
+  const std::string id = options_.shared_log ? std::to_string(subscriber.after) : "0";
   return subscriber.stream->send(
-      fmt::format("id: {}\nevent: reset\ndata: {{\"first\":{},\"last\":{}}}\n\n", subscriber.after,
-                  first, last));
+      fmt::format("id: {}\nevent: reset\ndata: {{\"first\":{},\"last\":{}}}\n\n", id, first, last));
 }
 
 Result<EventHub::Batch> EventHub::read_batch(std::uint64_t after) const {
@@ -176,8 +222,8 @@ Result<EventHub::Batch> EventHub::read_batch(std::uint64_t after) const {
     }
     if (batch.first == 0) batch.first = event.id;
     batch.last = event.id;
-    fmt::format_to(std::back_inserter(batch.frames), "id: {}\nevent: {}\ndata: {}\n\n", event.id,
-                   event.type, event.data);
+    fmt::format_to(std::back_inserter(batch.frames), "id: {}\nevent: {}\ndata: {}\n\n",
+                   id_of(event), event.type, event.data);
   }
   return batch;
 }

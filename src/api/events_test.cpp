@@ -11,23 +11,26 @@ namespace {
 
 // A client of the route; waits for what it is told to expect.
 struct Listener {
+  const Fixture& fixture;
   http::RawClient raw;
 
   Listener(const Fixture& f, std::string_view query, std::string_view headers = {})
-      : raw(f.service->address()) {
+      : fixture(f), raw(f.service->address()) {
     raw.send(http::get_request("/api/v1/events" + std::string(query), headers));
     raw.read_until("retry: ");
   }
   // All that has come once the event with this id has; ids in order, without gap.
   std::string until(std::uint64_t id) {
-    return raw.read_until(fmt::format("\nid: {}\nevent: block\n", id));
+    const auto event = fixture.events.read(id - 1, 1);
+    if (!event || event->empty()) return "no such event";
+    return raw.read_until(fmt::format("\nid: {}\nevent: block\n", event_id(event->front())));
   }
 };
 
 void expect_blocks(const std::string& text, std::uint64_t first, std::uint64_t last) {
   std::size_t at = 0;
   for (std::uint64_t id = first; id <= last; ++id) {
-    at = text.find(fmt::format("id: {}\nevent: block\n", id), at);
+    at = text.find(fmt::format("\nid: {}-", id), at);
     ASSERT_NE(at, std::string::npos) << id;
   }
   EXPECT_EQ(http::count(text, "event: block\n"), last - first + 1);
@@ -42,7 +45,7 @@ TEST(Events, WithoutIdOnlyNewEvents) {
   std::string text = listener.until(7);
   expect_blocks(text, 6, 7);
   EXPECT_NE(text.find("Content-Type: text/event-stream"), std::string::npos);
-  EXPECT_NE(text.find("id: 5\n\n"), std::string::npos);  // where to resume if it broke here
+  EXPECT_NE(text.find("id: 5-"), std::string::npos);  // where to resume if it broke here
   f.events.append("rollback", R"({"to":{"number":3}})");
   EXPECT_NE(listener.raw.read_until("number\":3}}\n\n").find("event: rollback\ndata: {\"to\""),
             std::string::npos);
@@ -78,7 +81,7 @@ TEST(Events, UnknownIdsGetAReset) {
   f.start();
   for (auto query : {"?after=5", "?after=31", "?after=18446744073709551615"}) {
     std::string text = Listener(f, query).until(30);
-    EXPECT_NE(text.find("id: 20\nevent: reset\ndata: {\"first\":21,\"last\":30}\n\n"),
+    EXPECT_NE(text.find("id: 0\nevent: reset\ndata: {\"first\":21,\"last\":30}\n\n"),
               std::string::npos)
         << text;
     EXPECT_EQ(http::count(text, "event: reset"), 1u);
@@ -87,6 +90,31 @@ TEST(Events, UnknownIdsGetAReset) {
   std::string text = Listener(f, "?after=20").until(30);
   EXPECT_EQ(http::count(text, "event: reset"), 0u);
   expect_blocks(text, 21, 30);
+}
+
+// What a client has from one replica, another one may know under another number, or not at all.
+TEST(Events, IdOfAnotherReplicaGetsAReset) {
+  Fixture here, other;
+  here.events.append_blocks(8);
+  other.events.append_blocks(4);
+  other.events.append("rollback", R"({"to":{"number":3}})");
+  for (int number = 4; number < 9; ++number)
+    other.events.append("block", fmt::format(R"({{"number":{}}})", number));
+  here.start();
+  other.start();
+  const auto id = [](const Fixture& f, std::uint64_t number) {
+    return event_id(f.events.read(number - 1, 1).value().front());
+  };
+  const auto resumed = [&](const Fixture& f, const std::string& from, std::uint64_t last) {
+    return Listener(f, "", "Last-Event-ID: " + from + "\r\n").until(last);
+  };
+  expect_blocks(resumed(here, id(here, 6), 8), 7, 8);
+  EXPECT_EQ(id(here, 3), id(other, 3));  // the same event at the same place
+  EXPECT_EQ(http::count(resumed(other, id(here, 3), 10), "event: reset"), 0u);
+  const std::string moved = resumed(other, id(here, 6), 10);
+  EXPECT_EQ(http::count(moved, "event: reset\ndata: {\"first\":1,\"last\":10}"), 1u) << moved;
+  EXPECT_EQ(http::count(moved, "event: block\n"), 9u);  // all that it has
+  EXPECT_EQ(http::count(resumed(here, id(other, 9), 8), "event: reset"), 1u);
 }
 
 TEST(Events, EmptyLogAndAFutureId) {
@@ -112,7 +140,9 @@ TEST(Events, LongHistoryGoesThroughASmallBuffer) {
 TEST(Events, BadIdsAreRefused) {
   Fixture f;
   f.start();
-  for (auto query : {"?after=x", "?after=-1", "?after=", "?last=x", "?after=99999999999999999999"})
+  for (auto query :
+       {"?after=x", "?after=-1", "?after=", "?last=x", "?after=99999999999999999999", "?after=5-",
+        "?after=5-12", "?after=5-000000000000000G", "?after=-000000000000000a"})
     EXPECT_EQ(f.get("/api/v1/events" + std::string(query)).status, 400) << query;
   EXPECT_EQ(f.get("/api/v1/events", {{"Last-Event-ID", "abc"}}).status, 400);
 }

@@ -13,13 +13,14 @@
 namespace coffer::api {
 
 enum class Scope {
-  kPublic,   // anyone, anywhere: health only
+  kPublic,   // anyone, anywhere: health, and the page without what it shows
   kRead,     // open on loopback, a token beyond it
   kWrite,    // a token that may write, everywhere; audited
   kPrivate,  // a token everywhere, one that may write if the method changes state; then audited
   // The handler itself authenticates, authorises and audits: every request reaches it, but for a
-  // foreign Host or Origin, and audit.log has no line. It answers 401 when authentication fails:
-  // that counts as a failure of the peer's address, and beyond the limit becomes 429.
+  // foreign Host or Origin, one with a body but no credential, and one with a credential from an
+  // address that gave too many wrong ones; audit.log has no line. It answers 401 when
+  // authentication fails: with a credential that counts as a wrong one of the peer's address.
   kOwn,
 };
 std::string_view name(Scope scope);
@@ -57,12 +58,29 @@ struct Route {
   std::vector<Parameter> parameters = {};
   std::string response_schema = {};  // a name given to add_schema(); empty for other than JSON
   std::string content_type = "application/json";
-  std::string request_schema = {};  // likewise, for a JSON body
+  std::string request_schema = {};     // likewise, for a JSON body
+  std::vector<int> successes = {200};  // the statuses of an answer that is no problem
+  int failure = 0;                     // another status with the shape of a success; 0: none
   Handler handler = nullptr;
   http::StreamHandler stream = nullptr;  // instead of `handler`
   AsyncHandler async = nullptr;          // instead of `handler`
   std::size_t body_bytes = 0;            // of a request; 0: http::Limits::body_bytes
+  // The pool of workers that the handler waits on: see http::RouteOptions. A module whose routes
+  // wait for its SQL database names one pool for all of them.
+  std::string pool = {};
+  bool on_io_thread = false;  // likewise; only for what computes
+  // Fields of the JSON body that the audit log shows, for a route that changes state: which object
+  // and the essentials of the change, nothing that is secret or personal.
+  std::vector<std::string> audited = {};
 };
+
+// A parameter that the route does not declare, or that is there twice, is an error that names it: a
+// misspelled filter would show or change too much. Every route is asked before its handler.
+// Thread-safe. Errors: kInvalidInput.
+Result<> check_query(const Route& route, const http::Fields& query);
+
+// The JSON Schema of a problem document.
+std::string problem_schema();
 
 // True if a call of the route needs a token that may write, and is audited.
 bool is_write(const Route& route);
@@ -85,9 +103,8 @@ class RouteTable {
   const Identify& identify() const { return identify_; }
   void set_identify(Identify identify) { identify_ = std::move(identify); }
 
-  // Sees a 401 that a handler of Scope::kOwn answers, and says what goes out.
-  using OnUnauthorized =
-      std::function<http::Response(const http::Request&, const Route&, http::Response)>;
+  // Sees a request to which a handler of Scope::kOwn answers 401.
+  using OnUnauthorized = std::function<void(const http::Request&)>;
   // RouteInfo::id of the result is the index in routes(). The table must outlive it.
   http::Router router(const OnUnauthorized& on_unauthorized = nullptr) const;
   // OpenAPI 3.1. Cost: builds the text each time.

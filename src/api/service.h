@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <coffer/base/clock.h>
+#include "api/audit.h"
 #include "api/events.h"
 #include "api/metrics.h"
 #include "api/routes.h"
@@ -20,11 +21,15 @@ namespace coffer::api {
 
 struct ServiceOptions {
   std::filesystem::path data_dir;  // must exist; holds token, read-token and audit.log
-  http::Options http;              // `before` and `after` are the service's own
+  http::Options http;              // its hooks are the service's own
   // A reverse proxy in front does TLS. Then requests from loopback come from outside as well, so
-  // every route but /health needs a token.
+  // every route but /health needs a token. Who guesses tokens is told apart by the last address in
+  // X-Forwarded-For, which the proxy writes.
   bool behind_proxy = false;
-  std::function<Status()> status;             // called on workers; thread-safe, quick
+  AuditOptions audit;
+  std::function<Status()> status;  // called on workers; thread-safe, quick
+  // /health/ready answers what was read so long ago at most, as long as reading it does not hang.
+  std::chrono::milliseconds readiness_age{1000};
   std::vector<ModuleSchema> module_schemas;   // of Status::modules
   chainstate::EventReader* events = nullptr;  // outlives the service; null leaves the route out
   EventHub::Options event_limits;

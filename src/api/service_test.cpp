@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 
 #include "api/status_json.h"
+#include "api/test_schema.h"
 #include "api/test_util.h"
 #include "api/web_page.h"
 #include "base/result.h"
@@ -28,8 +29,8 @@ TEST(Service, LiveAndReady) {
     f.status.consumers[0].problem = "rollback too deep";
     f.status.consumers[0].repair = "coffer utxo rebuild";
   }
+  EXPECT_TRUE(http::eventually([&] { return f.get("/health/ready").status == 503; }));
   auto answer = f.get("/health/ready");
-  EXPECT_EQ(answer.status, 503);
   EXPECT_EQ(json::parse(answer.body),
             json::parse(R"({"ready":false,"state":"stale","reasons":["17 blocks behind"],
       "halted":[{"name":"utxo","problem":"rollback too deep","repair":"coffer utxo rebuild"}]})"));
@@ -46,7 +47,39 @@ TEST(Service, LiveAndReady) {
     std::lock_guard lock(f.mutex);
     f.status = sample_status();
   }
-  EXPECT_EQ(f.get("/health/ready").status, 200);
+  EXPECT_TRUE(http::eventually([&] { return f.get("/health/ready").status == 200; }));
+}
+
+// The status of a process whose database hangs cannot be read: health is answered all the same.
+TEST(Service, HealthIsAnsweredWhileTheStatusHangs) {
+  Fixture f;
+  f.options.http.limits.workers = 1;
+  f.options.http.limits.queued_requests = 1;
+  f.start();
+  {
+    std::lock_guard hangs(f.mutex);
+    http::RawClient first(f.service->address()), second(f.service->address());
+    for (auto* client : {&first, &second}) client->send(http::get_request("/api/v1/status"));
+    for (int i = 0; i < 20; ++i) {
+      EXPECT_EQ(f.get("/health/live").status, 200);
+      EXPECT_EQ(f.get("/health/ready").status, 200);  // of a moment ago
+    }
+  }
+  EXPECT_TRUE(http::eventually([&] { return f.get("/api/v1/status").status == 200; }));
+}
+
+TEST(Service, EveryRouteTakesOnlyItsParametersAndEachOnce) {
+  Fixture f;
+  f.start();
+  for (const char* path : {"/", "/metrics", "/health/live", "/health/ready", "/openapi.json",
+                           "/api/v1/status", "/api/v1/events"}) {
+    const auto answer = f.get(std::string(path) + "?nosuch=1");
+    EXPECT_EQ(answer.status, 400) << path;
+    EXPECT_NE(answer.body.find("unknown parameter 'nosuch'"), std::string::npos) << answer.body;
+  }
+  const auto twice = f.get("/api/v1/events?last=1&last=2");
+  EXPECT_EQ(twice.status, 400);
+  EXPECT_NE(twice.body.find("parameter 'last' is there twice"), std::string::npos);
 }
 
 TEST(Service, StatusJsonRoundTrip) {
@@ -123,6 +156,7 @@ TEST(Service, OpenapiDescribesEveryRoute) {
       ++operations;
       EXPECT_TRUE(ids.insert(operation.at("operationId").as_string().c_str()).second);
       EXPECT_TRUE(operation.at("responses").as_object().contains("200"));
+      EXPECT_TRUE(operation.at("responses").as_object().contains("400"));
       EXPECT_TRUE(operation.at("responses").as_object().contains("default"));
       EXPECT_FALSE(operation.at("summary").as_string().empty());
     }
@@ -131,7 +165,13 @@ TEST(Service, OpenapiDescribesEveryRoute) {
   EXPECT_EQ(operations, 8u);
   for (const Route& route : all.routes())
     EXPECT_TRUE(document.at("paths").as_object().contains(route.pattern)) << route.pattern;
+  EXPECT_EQ(document.at("servers").at(0).at("url").as_string(), "/");
   const auto& thing = document.at("paths").at("/api/v1/things/{id}").at("post");
+  const std::set<std::string> statuses = {"200", "400", "401", "403", "404",
+                                          "409", "413", "429", "503", "default"};
+  EXPECT_EQ(keys_of(thing.at("responses")), statuses);
+  const auto& ready = document.at("paths").at("/health/ready").at("get").at("responses");
+  EXPECT_EQ(ready.at("503").at("content"), ready.at("200").at("content"));  // its own shape
   EXPECT_EQ(thing.at("security"), json::parse(R"([{"token":[]}])"));
   EXPECT_EQ(thing.at("parameters").at(0).at("required"), true);
   EXPECT_EQ(document.at("paths").at("/health/live").at("get").at("security"), json::array());

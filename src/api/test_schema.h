@@ -41,4 +41,28 @@ inline void expect_fits(const boost::json::value& value, const boost::json::valu
   }
 }
 
+// The status is one that the operation of this path declares.
+inline void expect_declared(const boost::json::value& openapi, std::string_view method,
+                            std::string_view target, int status) {
+  const auto fits = [path = target.substr(0, target.find('?'))](std::string_view pattern) {
+    std::string_view rest = path;
+    while (!pattern.empty() && !rest.empty()) {
+      const bool is_parameter = pattern.front() == '{';
+      if (!is_parameter && pattern.front() != rest.front()) return false;
+      pattern.remove_prefix(is_parameter ? pattern.find('}') + 1 : 1);
+      rest.remove_prefix(is_parameter ? std::min(rest.find('/'), rest.size()) : 1);
+    }
+    return pattern.empty() && rest.empty();
+  };
+  std::string name(method);
+  for (char& c : name) c = static_cast<char>(std::tolower(c));
+  for (const auto& [pattern, methods] : openapi.at("paths").as_object()) {
+    if (!fits(pattern) || !methods.as_object().contains(name)) continue;
+    const auto& responses = methods.at(name).at("responses").as_object();
+    if (responses.contains(std::to_string(status))) return;
+    if (status < 500) ADD_FAILURE() << method << ' ' << pattern << " does not declare " << status;
+    return;
+  }
+}
+
 }  // namespace coffer::api

@@ -99,6 +99,7 @@ struct Fixture {
     options.module_schemas = {{"utxo", R"({"type":"object"})"},
                               {"txstore", R"({"type":"object"})"}};
     options.http.listen = "127.0.0.1:0";
+    options.readiness_age = std::chrono::milliseconds(5);
     options.events = &events;
     options.status = [this] {
       std::lock_guard lock(mutex);

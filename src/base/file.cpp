@@ -35,7 +35,9 @@ Result<> write_all(int fd, ByteView data, const std::string& name) {
   return {};
 }
 
-Result<Bytes> read_all(int fd, const std::string& name, std::uint64_t max_bytes) {
+}  // namespace
+
+Result<Bytes> read_open_file(int fd, const std::string& name, std::uint64_t max_bytes) {
   struct stat status;
   if (::fstat(fd, &status) != 0) return fail(errno_error(errno, "cannot read " + name));
   if (S_ISDIR(status.st_mode)) return fail(errno_error(EISDIR, "cannot read " + name));
@@ -57,8 +59,6 @@ Result<Bytes> read_all(int fd, const std::string& name, std::uint64_t max_bytes)
   data.resize(have);
   return data;
 }
-
-}  // namespace
 
 Result<int> open_regular_file(const std::filesystem::path& path) {
   const std::string name = path.string();
@@ -93,18 +93,18 @@ Result<Bytes> read_at(int fd, std::uint64_t offset, std::uint64_t size) {
 
 Result<Bytes> read_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
   const Descriptor file(TRY(open_regular_file(path)));
-  return read_all(file.get(), path.string(), max_bytes);
+  return read_open_file(file.get(), path.string(), max_bytes);
 }
 
 Result<Bytes> read_file_or_pipe(const std::filesystem::path& path, std::uint64_t max_bytes) {
   const std::string name = path.string();
   const Descriptor file(::open(name.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) return fail(errno_error(errno, "cannot open " + name));
-  return read_all(file.get(), name, max_bytes);
+  return read_open_file(file.get(), name, max_bytes);
 }
 
 Result<Bytes> read_standard_input(std::uint64_t max_bytes) {
-  return read_all(STDIN_FILENO, "standard input", max_bytes);
+  return read_open_file(STDIN_FILENO, "standard input", max_bytes);
 }
 
 Result<bool> file_exists(const std::filesystem::path& path) {

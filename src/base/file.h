@@ -24,6 +24,10 @@ Result<Bytes> read_file(const std::filesystem::path& path, std::uint64_t max_byt
 // the other side closes it. Errors: kNotFound, kUnavailable, kTooLarge.
 Result<Bytes> read_file_or_pipe(const std::filesystem::path& path, std::uint64_t max_bytes);
 
+// The rest of what is open, until it ends; `name` is for the errors. Errors: kUnavailable,
+// kTooLarge.
+Result<Bytes> read_open_file(int fd, const std::string& name, std::uint64_t max_bytes);
+
 // All of standard input, until it ends. Errors: kUnavailable, kTooLarge.
 Result<Bytes> read_standard_input(std::uint64_t max_bytes);
 

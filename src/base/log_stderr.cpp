@@ -1,4 +1,5 @@
 #include "base/log_stderr.h"
+#include "base/printable.h"
 #include "base/result.h"
 
 #include <spdlog/pattern_formatter.h>
@@ -33,29 +34,13 @@ std::shared_ptr<spdlog::logger> make_logger(Format format) {
 // JSON string escapes; they serve text values with blanks or quotes as well.
 void append_quoted(std::string& out, std::string_view text) {
   out += '"';
-  for (char c : text) {
-    switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-          out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-        else
-          out += c;
-    }
-  }
+  out += escaped(text);
   out += '"';
 }
 
 bool needs_quotes(std::string_view text) {
-  if (text.empty()) return true;
-  for (char c : text)
-    if (static_cast<unsigned char>(c) <= 0x20 || c == '"' || c == '=' || c == '\\' || c == 0x7f)
-      return true;
-  return false;
+  return text.empty() || text.find_first_of(" =") != std::string_view::npos ||
+         escaped(text) != text;
 }
 
 }  // namespace

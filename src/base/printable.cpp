@@ -90,6 +90,10 @@ std::string printable(std::string_view text) {
 
 namespace {
 
+bool is_surrogate(char32_t c) {
+  return c >= 0xd800 && c <= 0xdfff;
+}
+
 // As UTF-16, which is what JSON escapes count in.
 void append_escape(std::string& out, char32_t c) {
   const auto unit = [&](unsigned value) { out += fmt::format("\\u{:04x}", value); };
@@ -110,13 +114,36 @@ std::string escape_unprintable(std::string_view text) {
     text.remove_prefix(static_cast<std::size_t>(plain));
     if (text.empty()) break;
     const Decoded next = decode(text);
-    if (!next.valid || (next.value >= 0xd800 && next.value <= 0xdfff))
+    if (!next.valid || is_surrogate(next.value))
       out += "\xef\xbf\xbd";
     else if (next.value != '\n' && in(kUnsafe, next.value))
       append_escape(out, next.value);
     else
       out += text.substr(0, next.length);
     text.remove_prefix(next.length);
+  }
+  return out;
+}
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const Decoded next = decode(text);
+    const std::string_view bytes = text.substr(0, next.length);
+    text.remove_prefix(next.length);
+    if (bytes == "\"" || bytes == "\\") {
+      out += '\\';
+      out += bytes;
+    } else if (bytes == "\n" || bytes == "\r" || bytes == "\t") {
+      out += bytes == "\n" ? "\\n" : bytes == "\r" ? "\\r" : "\\t";
+    } else if (!next.valid || is_surrogate(next.value)) {
+      out += "\\ufffd";
+    } else if (in(kUnsafe, next.value)) {
+      append_escape(out, next.value);
+    } else {
+      out += bytes;
+    }
   }
   return out;
 }

@@ -19,4 +19,9 @@ std::string printable(std::string_view text);
 // readable. Thread-safe; linear in the text.
 std::string escape_unprintable(std::string_view text);
 
+// The same text with each of these written as an escape of JSON, \u202e, and with quotes and
+// backslashes escaped: between quotes it is a JSON string in which nothing acts on a terminal.
+// Thread-safe; linear in the text.
+std::string escaped(std::string_view text);
+
 }  // namespace coffer

@@ -66,6 +66,16 @@ TEST(Printable, InvalidUtf8IsReplacedByteByByte) {
   EXPECT_EQ(printable("\xf4\x90\x80\x80"), mark + mark + mark + mark);  // beyond U+10FFFF
 }
 
+TEST(Printable, EscapedTextIsAJsonStringThatActsOnNoTerminal) {
+  EXPECT_EQ(escaped("Grüße, block 7"), "Grüße, block 7");
+  EXPECT_EQ(escaped("a\nb\tc\\\"d\""), R"(a\nb\tc\\\"d\")");
+  EXPECT_EQ(escaped("\x1b[2J"), R"(\u001b[2J)");
+  EXPECT_EQ(escaped("\xc2\x9b[2J"), R"(\u009b[2J)");          // CSI in one character
+  EXPECT_EQ(escaped("a\xe2\x80\xaez"), R"(a\u202ez)");        // turns text around
+  EXPECT_EQ(escaped("\xf3\xa0\x80\x81"), R"(\udb40\udc01)");  // a tag, which nobody sees
+  EXPECT_EQ(escaped("\xff\xed\xa0\x80"), R"(\ufffd\ufffd)");
+}
+
 TEST(Printable, WidthCountsColumns) {
   EXPECT_EQ(display_width(""), 0u);
   EXPECT_EQ(display_width("Grüße"), 5u);

@@ -33,12 +33,20 @@ struct HttpConfig {
   TlsConfig tls;
   bool behind_proxy = false;
   std::uint64_t workers = 4;
+  std::uint64_t database_workers = 4;
   std::uint64_t max_connections = 5120;
+  std::uint64_t max_connections_per_address = 512;
   std::uint64_t max_header_bytes = 16u << 10;
   std::uint64_t max_body_bytes = 1u << 20;
+  std::uint64_t max_total_body_bytes = 256u << 20;
   std::uint64_t request_timeout_ms = 10'000;
   std::uint64_t idle_timeout_ms = 60'000;
   std::uint64_t write_timeout_ms = 30'000;
+};
+
+struct AuditConfig {
+  std::uint64_t max_mb = 64;
+  std::uint64_t files = 8;
 };
 
 struct ReadyConfig {
@@ -80,6 +88,7 @@ struct Config {
   std::string genesis;            // directory with a Cardano network's genesis files
   LogConfig log;
   HttpConfig http;
+  AuditConfig audit;
   ReadyConfig ready;
   ChainstateConfig chainstate;
   DevnetConfig devnet;

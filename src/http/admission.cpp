@@ -28,6 +28,27 @@ std::optional<Response> check_host(const RequestLine& line, std::string_view aut
 
 }  // namespace
 
+std::optional<Response> check_framing(unsigned version, const Fields& headers) {
+  std::size_t codings = 0, lengths = 0;
+  bool is_chunked = true;
+  for (const Field& field : headers) {
+    if (equal_ignoring_case(field.name, "Content-Length")) ++lengths;
+    if (!equal_ignoring_case(field.name, "Transfer-Encoding")) continue;
+    ++codings;
+    is_chunked = is_chunked && equal_ignoring_case(field.value, "chunked");
+  }
+  if (codings + lengths > 1)
+    return problem(400, "invalid_input",
+                   "the length of the body is given more than once: send one Content-Length or one "
+                   "Transfer-Encoding");
+  if (codings == 0) return std::nullopt;
+  if (version < 11)
+    return problem(400, "invalid_input", "HTTP/1.0 has no Transfer-Encoding: send Content-Length");
+  if (!is_chunked)
+    return problem(501, "not_implemented", "the only Transfer-Encoding here is 'chunked'");
+  return std::nullopt;
+}
+
 Admission admit(const RequestLine& line, const HostList& hosts, const Router& router,
                 Request& request) {
   auto target = parse_target(line.target);

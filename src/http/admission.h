@@ -1,5 +1,5 @@
-// What must hold before a handler sees a request: a sound target, a Host we answer to, a known
-// route.
+// What must hold before a handler sees a request: one way to read its length, a sound target, a
+// Host we answer to, a known route.
 #pragma once
 
 #include <optional>
@@ -21,6 +21,11 @@ struct Admission {
   const Router::Route* route = nullptr;
   std::optional<Response> refused;  // 400, 403, 404 or 405; then there is no route
 };
+
+// An answer unless every reader of these headers sees the same body: a proxy that reads it
+// otherwise would take the rest for another request (request smuggling). "chunked" is the only
+// transfer coding, alone and in HTTP/1.1. Thread-safe.
+std::optional<Response> check_framing(unsigned version, const Fields& headers);
 
 // Fills method, path, path_params and query of `request`, whose headers are set already.
 // Thread-safe.

@@ -300,7 +300,7 @@ TEST_F(RouteBodies, EachRouteHasItsLimit) {
   start();
   EXPECT_EQ(post("/common", kCommon), 200);
   EXPECT_EQ(post("/common", kCommon + 1), 413);
-  EXPECT_EQ(post("/nowhere", kCommon + 1), 413);
+  EXPECT_EQ(post("/nowhere", kCommon + 1), 404);
   EXPECT_EQ(post("/nowhere", kCommon), 404);
   EXPECT_EQ(post("/small", kSmall), 200);
   EXPECT_EQ(post("/small", kSmall + 1), 413);
@@ -328,20 +328,23 @@ TEST_F(RouteBodies, LargeRequestsFollowEachOtherOnOneConnection) {
   EXPECT_EQ(count(answers, "HTTP/1.1 404"), 1u);
 }
 
-TEST_F(RouteBodies, NumberOfLargeRequestsIsBounded) {
-  options_.limits.large_requests = 1;
+TEST_F(RouteBodies, BytesOfAllBodiesAreBounded) {
+  options_.limits.total_body_bytes = 2'500;
   start();
   RawClient slow(server_->address());
   slow.send(
       "POST /async HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2000\r\n"
       "Expect: 100-continue\r\n\r\n");
   EXPECT_EQ(status_of(slow.read_until("\r\n\r\n")), 100);  // it has the place
-  EXPECT_EQ(post("/async", 2000), 503);
-  EXPECT_EQ(post("/async", kCommon), 200);  // not a large one
+  EXPECT_EQ(server_->counts().body_bytes, 2000u);
+  EXPECT_EQ(post("/common", 501), 503);
+  EXPECT_EQ(status_of(chunked("/common", 0)), 503);  // it could become as large as is allowed
+  EXPECT_EQ(post("/async", 500), 200);
   slow.take();
   slow.send(std::string(2000, 'x'));
   EXPECT_EQ(status_of(slow.read_until("size=2000;")), 200);
-  EXPECT_TRUE(eventually([&] { return post("/async", 2000) == 200; }));
+  EXPECT_TRUE(eventually([&] { return server_->counts().body_bytes == 0; }));
+  EXPECT_EQ(post("/async", kLarge), 200);  // one alone is always read
 }
 
 }  // namespace

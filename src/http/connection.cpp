@@ -1,5 +1,6 @@
 #include "http/connection.h"
 
+#include <algorithm>
 #include <array>
 #include <exception>
 #include <utility>
@@ -8,7 +9,7 @@
 
 #include <coffer/base/log.h>
 #include "base/result.h"
-#include "http/admission.h"
+#include "http/peer_group.h"
 #include "http/wire.h"
 
 namespace coffer::http {
@@ -16,6 +17,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr milliseconds kReservedTime{2000};  // of each step: the few places are wanted again
 constexpr milliseconds kLingerTime{1000};
 constexpr milliseconds kLingerTimeWhenStopping{200};
 constexpr std::string_view kKeepAlive = ": keep-alive\n\n";
@@ -29,9 +31,10 @@ Peer peer_of(const tcp::socket& socket) {
   auto address = endpoint.address();
   if (address.is_v6() && address.to_v6().is_v4_mapped())
     address = asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
-  return {fmt::format(fmt::runtime(address.is_v6() ? "[{}]:{}" : "{}:{}"), address.to_string(),
-                      endpoint.port()),
-          address.is_loopback()};
+  return {.name = fmt::format(fmt::runtime(address.is_v6() ? "[{}]:{}" : "{}:{}"),
+                              address.to_string(), endpoint.port()),
+          .group = peer_group(address.to_string()).value_or(""),
+          .is_loopback = address.is_loopback()};
 }
 
 Connection::Connection(Context& context, Peer peer, StreamSocket socket, TlsContext tls)
@@ -43,7 +46,9 @@ Connection::Connection(Context& context, Peer peer, StreamSocket socket, TlsCont
 
 void Connection::set_state(State state, milliseconds time) {
   state_ = state;
+  if (place_.kind == ConnectionTable::Kind::kReserved) time = std::min(time, kReservedTime);
   deadline_ = now() + time;
+  context_.connections.set_idle(*this, state == State::kIdle || state == State::kHandshake);
 }
 
 void Connection::start() {
@@ -70,9 +75,9 @@ void Connection::close() {
   auto self = shared_from_this();
   transport_.close();
   if (stream_is_open_) --context_.streams;
-  release_large();
+  body_share_.reset();
   if (stream_) stream_->end();
-  context_.connections.erase(self);
+  context_.connections.remove(*this);
   context_.on_closed();
 }
 
@@ -97,39 +102,13 @@ void Connection::begin_stop() {
 
 // ---- handling
 
-// Takes the message over into request_; an answer if no handler may see it.
-std::optional<Response> Connection::take_request() {
-  auto& message = parser_->get();
-  keep_alive_ = message.keep_alive() && ++requests_ < limits_.requests_per_connection;
-  request_ = {};
-  request_.remote = peer_.name;
-  request_.is_loopback = peer_.is_loopback;
-  request_.body = std::move(message.body());
-  for (const auto& field : message)
-    request_.headers.push_back(
-        {std::string(to_view(field.name_string())), std::string(to_view(field.value()))});
-  RequestLine line{to_view(message.method_string()), to_view(message.target()), message.version()};
-  Admission admission = admit(line, context_.hosts, context_.router, request_);
-  route_ = admission.route;
-  if (admission.refused) return std::move(admission.refused);
-  const std::size_t allowed = route_->limits.body_bytes;
-  if (allowed != 0 && request_.body.size() > allowed)
-    return problem(413, "too_large", fmt::format("the body has more than {} bytes", allowed),
-                   request_.path);
-  return std::nullopt;
-}
-
 void Connection::dispatch() {
   received_ = now();
-  if (auto refused = take_request()) {
-    response_ = std::move(*refused);
-    report(nullptr, response_);
-    keep_alive_ = keep_alive_ && response_.status != 400;
-    return write_response();
-  }
+  request_.body = std::move(parser_->get().body());
   state_ = State::kHandling;
   is_async_ = false;
   opens_stream_ = false;
+  if (route_->options.on_io_thread) return handle();
   if (route_->async) return dispatch_async();
   if (route_->stream && request_.method == Method::kGet) {
     stream_ = std::make_shared<StreamBuffer>(limits_.stream_buffer_bytes,
@@ -139,9 +118,9 @@ void Connection::dispatch() {
                                                });
                                              });
   }
-  if (context_.pool.try_submit([self = shared_from_this()] { self->handle(); })) return;
+  if (context_.pool_of(*route_).try_submit([self = shared_from_this()] { self->handle(); })) return;
   response_ = problem(503, "unavailable", "too many requests are waiting; try again soon");
-  report(nullptr, response_);  // on this thread nothing may be written to a file
+  report(&route_->info, response_, false);
   write_response();
 }
 
@@ -163,12 +142,13 @@ void run_async(const Context& context, const Router::Route& route,
 }
 
 void report_to(const Options& options, const Request& request, const RouteInfo* route,
-               const Response& response, SteadyTime received) {
+               const Response& response, SteadyTime received, bool handled) {
   if (!options.after) return;
   Finished finished;
   finished.status = response.status;
   finished.bytes = response.content().size();
   finished.duration = std::chrono::duration_cast<std::chrono::microseconds>(now() - received);
+  finished.handled = handled;
   options.after(request, route, finished);
 }
 
@@ -177,24 +157,25 @@ void report_to(const Options& options, const Request& request, const RouteInfo* 
 void Connection::dispatch_async() {
   const auto deliver = [weak = weak_from_this(), &context = context_, route = route_,
                         received = received_](const Request& request, Response response) {
-    report_to(context.options, request, &route->info, response, received);
+    report_to(context.options, request, &route->info, response, received, true);
     asio::post(context.io, [weak, response = std::move(response)]() mutable {
       if (auto self = weak.lock()) self->on_answer(std::move(response));
     });
   };
   Request request = std::exchange(request_, {});
   request_.method = request.method;  // decides whether the answer has a body
-  if (auto pending = context_.pending->add(std::move(request), deliver)) {
+  if (auto pending = context_.pending->add(std::move(request), std::move(body_share_), deliver)) {
     is_async_ = true;
     deadline_ = now() + limits_.answer_time;
     // The bound on pending requests is the bound on these jobs.
-    context_.pool.submit([&context = context_, route = route_, pending = std::move(pending)] {
-      run_async(context, *route, pending);
-    });
+    context_.pool_of(*route_).submit(
+        [&context = context_, route = route_, pending = std::move(pending)] {
+          run_async(context, *route, pending);
+        });
     return;
   }
   response_ = problem(503, "unavailable", "too many requests are waiting; try again soon");
-  report(nullptr, response_);
+  report(&route_->info, response_, false);
   write_response();
 }
 
@@ -204,7 +185,7 @@ void Connection::on_answer(Response response) {
   write_response();
 }
 
-// On a worker.
+// On a worker, or on the I/O thread if the route says so.
 void Connection::handle() {
   try {
     response_ = run_handler();
@@ -213,7 +194,7 @@ void Connection::handle() {
     opens_stream_ = false;
     response_ = problem(500, "internal", "an unexpected error; the log has more", request_.path);
   }
-  report(&route_->info, response_);
+  report(&route_->info, response_, true);
   asio::post(context_.io, [self = shared_from_this()] {
     if (self->state_ != State::kHandling) return;  // cut while the handler ran
     if (self->opens_stream_)
@@ -229,6 +210,7 @@ Response Connection::run_handler() {
   if (route_->handler) return route_->handler(request_);
   Response head;
   head.content_type = "text/event-stream";
+  head.headers.push_back({"X-Accel-Buffering", "no"});  // a proxy passes each event on at once
   if (request_.method == Method::kHead) return head;
   opens_stream_ = true;
   if (auto refused = route_->stream(request_, stream_)) {
@@ -238,8 +220,8 @@ Response Connection::run_handler() {
   return head;
 }
 
-void Connection::report(const RouteInfo* route, const Response& response) {
-  report_to(context_.options, request_, route, response, received_);
+void Connection::report(const RouteInfo* route, const Response& response, bool handled) {
+  report_to(context_.options, request_, route, response, received_, handled);
 }
 
 // ---- answering
@@ -249,9 +231,10 @@ void Connection::answer_now(Response response) {
   received_ = now();
   request_ = {};
   request_.remote = peer_.name;
+  request_.peer_group = peer_.group;
   response_ = std::move(response);
   keep_alive_ = false;
-  report(nullptr, response_);
+  report(nullptr, response_, false);
   write_response();
 }
 
@@ -262,7 +245,8 @@ void Connection::write_response() {
   }
   keep_alive_ = keep_alive_ && !context_.stopping;
   set_state(State::kWriting, limits_.write_time);
-  head_ = response_head(response_, {.keep_alive = keep_alive_, .date = context_.date});
+  head_ = response_head(
+      response_, {.keep_alive = keep_alive_, .is_tls = transport_.is_tls(), .date = context_.date});
   bool bodiless = request_.method == Method::kHead || response_.status == 204;
   std::string_view body = bodiless ? std::string_view() : response_.content();
   std::array<asio::const_buffer, 2> buffers{asio::buffer(head_), asio::buffer(body)};
@@ -299,7 +283,8 @@ void Connection::start_stream() {
   stream_writing_ = true;
   keep_alive_ = false;
   buffer_.clear();
-  head_ = response_head(response_, {.with_length = false, .date = context_.date});
+  head_ = response_head(
+      response_, {.with_length = false, .is_tls = transport_.is_tls(), .date = context_.date});
   transport_.write(asio::buffer(head_), [self = shared_from_this()](error_code error, std::size_t) {
     if (self->state_ != State::kStreaming) return;
     if (error) return self->close();

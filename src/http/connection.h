@@ -5,14 +5,16 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <string>
-#include <unordered_set>
 
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
+#include "http/body_budget.h"
+#include "http/connection_table.h"
 #include "http/pending.h"
 #include "http/server.h"
 #include "http/stream_buffer.h"
@@ -33,39 +35,52 @@ inline std::string_view to_view(boost::beast::string_view text) {
 
 inline constexpr std::size_t kReadBytes = 16u << 10;  // at a time
 
-class Connection;
-
 // What the connections of one server share. Fields below `io` belong to the I/O thread.
 struct Context {
   Context(Options o, Router r)
-      : options(std::move(o)), router(std::move(r)), hosts(options.allowed_hosts) {}
+      : options(std::move(o)), router(std::move(r)), hosts(options.allowed_hosts) {
+    for (const std::string& name : router.pools())
+      pools.try_emplace(name, options.limits.pool_workers, options.limits.queued_requests);
+  }
+  WorkerPool& pool_of(const Router::Route& route) {
+    const auto found = pools.find(route.options.pool);
+    return found == pools.end() ? pool : found->second;
+  }
 
   const Options options;
   const Router router;
   const HostList hosts;
   asio::io_context io{1};
-  std::unordered_set<std::shared_ptr<Connection>> connections;
+  ConnectionTable connections{options.limits};
   std::size_t streams = 0;
-  std::size_t large_requests = 0;  // with a body above the common limit
   bool stopping = false;
   std::string date;                 // of now, to the second
   std::function<void()> on_closed;  // after each connection that has gone
   const std::shared_ptr<PendingRequests> pending =
       std::make_shared<PendingRequests>(options.limits.pending_requests);
+  const std::shared_ptr<BodyBudget> bodies =
+      std::make_shared<BodyBudget>(options.limits.total_body_bytes);
   // Last, so that its threads end before what they use.
   WorkerPool pool{options.limits.workers, options.limits.queued_requests};
+  std::map<std::string, WorkerPool> pools;  // by RouteOptions::pool
 };
 
 // Who is at the other end.
 struct Peer {
-  std::string name;  // address and port; "local" through a Unix socket
+  std::string name;   // address and port; "local" through a Unix socket
+  std::string group;  // whose connections count together: see http/peer_group.h
   bool is_loopback = false;
+  bool is_local = false;  // through a Unix socket
 };
 Peer peer_of(const tcp::socket& socket);
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(Context& context, Peer peer, StreamSocket socket, TlsContext tls);
+
+  // Where it stands in Context::connections.
+  ConnectionTable::Place& place() { return place_; }
+  const Peer& peer() const { return peer_; }
 
   void start();
   // Answers 503 and closes: there are too many connections.
@@ -94,20 +109,20 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void read_some();
   void on_read(error_code error, std::size_t bytes);
   void parse();
-  std::size_t allowed_body() const;
   bool begin_body();
-  void release_large();
+  std::optional<Response> take_header();
+  std::optional<Response> take_body_share();
+  void refuse(Response response);
   void continue_or_read();
   void refuse_malformed(error_code error);
 
-  std::optional<Response> take_request();
   void dispatch();
   void dispatch_async();
   void handle();
   Response run_handler();
   void on_answer(Response response);
   void answer_now(Response response);
-  void report(const RouteInfo* route, const Response& response);
+  void report(const RouteInfo* route, const Response& response, bool handled);
 
   void write_response();
   void finish();
@@ -128,11 +143,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::size_t lingered_bytes_ = 0;
   bool keep_alive_ = false;
   bool continued_ = false;  // 100 Continue was sent
-  bool is_large_ = false;   // counts in Context::large_requests
   bool is_async_ = false;   // an AsyncHandler has the request, not request_
 
   const Peer peer_;
+  ConnectionTable::Place place_;
   Request request_;
+  BodyBudget::Share body_share_;  // of request_
   const Router::Route* route_ = nullptr;
   Response response_;
   std::string head_;

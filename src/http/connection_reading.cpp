@@ -1,6 +1,7 @@
 // How a connection reads requests, within the limits of server and route.
+#include "base/result.h"
+#include "http/admission.h"
 #include "http/connection.h"
-#include "http/url.h"
 
 namespace coffer::http {
 namespace {
@@ -14,13 +15,12 @@ constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 void Connection::next_request() {
   if (context_.stopping) return close();
-  release_large();
-  const std::size_t largest = std::max(limits_.body_bytes, context_.router.largest_body_bytes());
+  body_share_.reset();
+  request_ = {};
   parser_.emplace();
-  // A body above the common limit is read only once its route is known.
-  parser_->eager(largest == limits_.body_bytes);
+  parser_->eager(false);  // a body is read only once it is known who sends it, and where
   parser_->header_limit(static_cast<std::uint32_t>(limits_.header_bytes));
-  parser_->body_limit(largest);
+  parser_->body_limit(boost::none);  // until then
   continued_ = false;
   if (buffer_.size() == 0) {
     set_state(State::kIdle, limits_.idle_time);
@@ -56,55 +56,80 @@ void Connection::on_read(error_code error, std::size_t bytes) {
 }
 
 void Connection::parse() {
-  for (;;) {
+  for (bool in_body = parser_->eager();; in_body = true) {
     error_code error;
     std::size_t used = parser_->put(buffer_.data(), error);
     buffer_.consume(used);
     if (error == beast_http::error::need_more) error = {};
     if (error) return refuse_malformed(error);
-    if (!parser_->is_header_done() || parser_->eager()) break;
-    if (!begin_body()) return;
-    if (parser_->is_done() || buffer_.size() == 0) break;
+    if (!parser_->is_header_done()) return read_some();
+    if (!in_body && !begin_body()) return;
+    if (parser_->is_done()) return dispatch();
+    if (in_body || buffer_.size() == 0) return continue_or_read();
   }
-  if (parser_->is_done()) return dispatch();
-  continue_or_read();
 }
 
-// What the route of the request allows; needs its first line.
-std::size_t Connection::allowed_body() const {
-  const auto& message = parser_->get();
-  const auto target = parse_target(to_view(message.target()));
-  if (!target) return limits_.body_bytes;
-  const auto method = parse_method(to_view(message.method_string()));
-  const Router::Route* route = context_.router.match(method, target->path).route;
-  const bool has_own = route != nullptr && route->limits.body_bytes != 0;
-  return has_own ? route->limits.body_bytes : limits_.body_bytes;
-}
-
-// The headers are there. False if the body is refused.
+// The header is there, and nothing of the body was read. False if the request was refused.
 bool Connection::begin_body() {
   parser_->eager(true);
-  const auto length = parser_->content_length();
-  if (!parser_->chunked() && (!length || *length <= limits_.body_bytes)) return true;
-  const std::size_t allowed = allowed_body();
-  parser_->body_limit(allowed);
-  if (length && *length > allowed) {
-    refuse_malformed(beast_http::error::body_limit);
-    return false;
-  }
-  if (allowed <= limits_.body_bytes) return true;
-  if (context_.large_requests >= limits_.large_requests) {
-    answer_now(problem(503, "unavailable", "too many large requests at once; try again soon"));
-    return false;
-  }
-  ++context_.large_requests;
-  is_large_ = true;
-  return true;
+  auto refused = take_header();
+  if (!refused) refused = take_body_share();
+  if (!refused) return true;
+  refuse(std::move(*refused));
+  return false;
 }
 
-void Connection::release_large() {
-  if (is_large_) --context_.large_requests;
-  is_large_ = false;
+// Takes the header over into request_; an answer if no handler may see it.
+std::optional<Response> Connection::take_header() {
+  auto& message = parser_->get();
+  keep_alive_ = message.keep_alive() && ++requests_ < limits_.requests_per_connection &&
+                place_.kind == ConnectionTable::Kind::kCommon;
+  route_ = nullptr;
+  request_ = {};
+  request_.remote = peer_.name;
+  request_.peer_group = peer_.group;
+  request_.is_loopback = peer_.is_loopback;
+  // Trailers come after a body, so that none becomes a header.
+  for (const auto& field : message)
+    request_.headers.push_back(
+        {std::string(to_view(field.name_string())), std::string(to_view(field.value()))});
+  if (auto refused = check_framing(message.version(), request_.headers)) {
+    keep_alive_ = false;  // nobody knows where the next request would begin
+    return refused;
+  }
+  RequestLine line{to_view(message.method_string()), to_view(message.target()), message.version()};
+  Admission admission = admit(line, context_.hosts, context_.router, request_);
+  if (admission.refused) return std::move(admission.refused);
+  route_ = admission.route;
+  if (place_.kind == ConnectionTable::Kind::kReserved && !route_->options.on_io_thread)
+    return problem(503, "unavailable", "too many connections; try again soon", request_.path);
+  if (context_.options.authorize) return context_.options.authorize(request_, route_->info);
+  return std::nullopt;
+}
+
+// An answer if the body is too large for its route, or for all that are in flight.
+std::optional<Response> Connection::take_body_share() {
+  if (parser_->is_done()) return std::nullopt;  // there is none
+  const std::size_t own = route_->options.body_bytes;
+  const std::size_t allowed = own != 0 ? own : limits_.body_bytes;
+  parser_->body_limit(allowed);
+  const auto length = parser_->content_length();
+  if (length && *length > allowed)
+    return problem(413, "too_large", fmt::format("the body has more than {} bytes", allowed),
+                   request_.path);
+  body_share_ = context_.bodies->take(length ? static_cast<std::size_t>(*length) : allowed);
+  if (body_share_) return std::nullopt;
+  return problem(503, "unavailable", "too many large requests at once; try again soon",
+                 request_.path);
+}
+
+// Whoever is refused may send a body all the same: its bytes are no request.
+void Connection::refuse(Response response) {
+  received_ = now();
+  response_ = std::move(response);
+  keep_alive_ = keep_alive_ && parser_->is_done() && response_.status != 400;
+  report(route_ != nullptr ? &route_->info : nullptr, response_, false);
+  write_response();
 }
 
 void Connection::continue_or_read() {
@@ -128,7 +153,10 @@ void Connection::refuse_malformed(error_code error) {
                                           limits_.header_bytes)));
   if (error == beast_http::error::body_limit)
     return answer_now(
-        problem(413, "too_large", fmt::format("the body has more than {} bytes", allowed_body())));
+        problem(413, "too_large",
+                fmt::format("the body has more than {} bytes", route_->options.body_bytes != 0
+                                                                   ? route_->options.body_bytes
+                                                                   : limits_.body_bytes)));
   if (error == beast_http::error::bad_version)
     return answer_now(problem(505, "http_version", "only HTTP/1.0 and HTTP/1.1 are spoken here"));
   answer_now(problem(400, "invalid_input", "malformed request: " + error.message()));

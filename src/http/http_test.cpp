@@ -68,11 +68,11 @@ TEST(Url, UrlsNeverShowAPassword) {
 
 TEST(HostList, ComparesWithoutPortAndCase) {
   HostList hosts({"Coffer.Example", "192.0.2.1:8080", "[2001:db8::1]"});
-  for (auto good : {"localhost", "LOCALHOST:1", "127.0.0.1:65535", "[::1]", "[::1]:80",
-                    "coffer.example:443", "192.0.2.1", "[2001:db8::1]:9"})
+  for (auto good : {"localhost", "LOCALHOST:1", "127.0.0.1:65535", "127.0.0.2:80", "[::1]",
+                    "[::1]:80", "coffer.example:443", "192.0.2.1", "[2001:db8::1]:9"})
     EXPECT_TRUE(hosts.allows(good)) << good;
   for (auto bad : {"", "evil.example", "localhost.evil.example", "127.0.0.1.evil", "localhost:x",
-                   "127.0.0.2", "localhost@evil"})
+                   "128.0.0.2", "127.0.0.2.evil", "localhost@evil"})
     EXPECT_FALSE(hosts.allows(bad)) << bad;
 }
 

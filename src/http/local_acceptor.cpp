@@ -8,8 +8,6 @@
 namespace coffer::http {
 namespace {
 
-// Beside Limits::connections, so that whoever fills those does not shut out the commands.
-constexpr std::size_t kReserve = 128;
 constexpr std::chrono::milliseconds kPause{250};  // after a failure to accept
 
 }  // namespace
@@ -39,12 +37,11 @@ void LocalAcceptor::on_accept(error_code error, asio::local::stream_protocol::so
     return;
   }
   accept();
-  if (context_.connections.size() >= context_.options.limits.connections + kReserve) return;
   if (!is_peer_trusted(socket.native_handle())) return;
   auto connection = std::make_shared<Connection>(
-      context_, Peer{.name = "local", .is_loopback = true}, std::move(socket), nullptr);
-  context_.connections.insert(connection);
-  connection->start();
+      context_, Peer{.name = "local", .group = "local", .is_loopback = true, .is_local = true},
+      std::move(socket), nullptr);
+  context_.connections.take(connection);
 }
 
 void LocalAcceptor::close() {

@@ -114,6 +114,14 @@ Response problem(int status, std::string_view code, std::string_view detail,
   return make_problem(status, code, detail, "", instance);
 }
 
+Response problem_with_retry(int status, std::string_view code, std::string_view detail,
+                            std::int64_t retry_after_s, std::string_view instance) {
+  Response response = problem(status, code, detail, instance);
+  for (Field& header : response.headers)
+    if (header.name == "Retry-After") header.value = std::to_string(retry_after_s);
+  return response;
+}
+
 Response problem(const Error& error, std::string_view instance) {
   const CodeInfo& code = info(error.code);
   return make_problem(code.http_status, code.name, error.message, error.reason, instance,

@@ -44,6 +44,7 @@ struct Request {
   Fields headers;
   std::string body;
   std::string remote;        // address and port of the peer
+  std::string peer_group;    // whose requests count together: see http/peer_group.h
   bool is_loopback = false;  // the peer is on this machine
 
   std::optional<std::string_view> path_param(std::string_view param) const {
@@ -76,6 +77,9 @@ std::string_view reason(int status);
 // An RFC 9457 problem document. `code` is the stable name a program may act on.
 Response problem(int status, std::string_view code, std::string_view detail,
                  std::string_view instance = {});
+// The same with Retry-After in seconds; other problems with 429 or 503 say 1.
+Response problem_with_retry(int status, std::string_view code, std::string_view detail,
+                            std::int64_t retry_after_s, std::string_view instance = {});
 // The same from an Error, by the one table in base/error.h; its reason, if it has one, is the
 // member "reason".
 Response problem(const Error& error, std::string_view instance = {});

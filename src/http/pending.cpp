@@ -2,13 +2,14 @@
 
 namespace coffer::http {
 
-std::shared_ptr<PendingRequest> PendingRequests::add(Request request, Deliver deliver) {
+std::shared_ptr<PendingRequest> PendingRequests::add(Request request, BodyBudget::Share body,
+                                                     Deliver deliver) {
   {
     std::lock_guard lock(mutex_);
     if (count_ >= bound_) return nullptr;
     ++count_;
   }
-  return std::make_shared<PendingRequest>(shared_from_this(), std::move(request),
+  return std::make_shared<PendingRequest>(shared_from_this(), std::move(request), std::move(body),
                                           std::move(deliver));
 }
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 
+#include "http/body_budget.h"
 #include "http/router.h"
 
 namespace coffer::http {
@@ -24,8 +25,8 @@ class PendingRequests : public std::enable_shared_from_this<PendingRequests> {
 
   explicit PendingRequests(std::size_t bound) : bound_(bound) {}
 
-  // Null when there are as many as allowed.
-  std::shared_ptr<PendingRequest> add(Request request, Deliver deliver);
+  // Null when there are as many as allowed. The share of its body lives as long as the request.
+  std::shared_ptr<PendingRequest> add(Request request, BodyBudget::Share body, Deliver deliver);
   std::size_t count() const;
   // From now on answers are dropped. Waits for those that are being delivered.
   void close();
@@ -46,9 +47,12 @@ class PendingRequests : public std::enable_shared_from_this<PendingRequests> {
 // Answered once; with 500 when it goes unanswered. Thread-safe.
 class PendingRequest {
  public:
-  PendingRequest(std::shared_ptr<PendingRequests> owner, Request request,
+  PendingRequest(std::shared_ptr<PendingRequests> owner, Request request, BodyBudget::Share body,
                  PendingRequests::Deliver deliver)
-      : owner_(std::move(owner)), request_(std::move(request)), deliver_(std::move(deliver)) {}
+      : owner_(std::move(owner)),
+        body_(std::move(body)),
+        request_(std::move(request)),
+        deliver_(std::move(deliver)) {}
   ~PendingRequest();
   PendingRequest(const PendingRequest&) = delete;
   PendingRequest& operator=(const PendingRequest&) = delete;
@@ -58,6 +62,7 @@ class PendingRequest {
 
  private:
   const std::shared_ptr<PendingRequests> owner_;
+  const BodyBudget::Share body_;
   const Request request_;
   const PendingRequests::Deliver deliver_;
   std::atomic<bool> answered_ = false;

@@ -82,7 +82,7 @@ std::size_t Router::insert(Method method, std::string_view pattern, Route route)
   }
   auto& slot = node->routes[static_cast<std::size_t>(method)];
   CHECK(slot == nullptr);
-  largest_body_bytes_ = std::max(largest_body_bytes_, route.limits.body_bytes);
+  CHECK(!route.options.on_io_thread || (route.handler && route.options.pool.empty()));
   route.info = {routes_.size(), method, std::string(pattern)};
   routes_.push_back(std::move(route));
   slot = &routes_.back();
@@ -90,20 +90,29 @@ std::size_t Router::insert(Method method, std::string_view pattern, Route route)
 }
 
 std::size_t Router::add(Method method, std::string_view pattern, Handler handler,
-                        RouteLimits limits) {
+                        RouteOptions options) {
   CHECK(handler != nullptr);
-  return insert(method, pattern, {.handler = std::move(handler), .limits = limits});
+  return insert(method, pattern, {.handler = std::move(handler), .options = std::move(options)});
 }
 
 std::size_t Router::add_async(Method method, std::string_view pattern, AsyncHandler handler,
-                              RouteLimits limits) {
+                              RouteOptions options) {
   CHECK(handler != nullptr);
-  return insert(method, pattern, {.async = std::move(handler), .limits = limits});
+  return insert(method, pattern, {.async = std::move(handler), .options = std::move(options)});
 }
 
-std::size_t Router::add_stream(std::string_view pattern, StreamHandler handler) {
+std::size_t Router::add_stream(std::string_view pattern, StreamHandler handler,
+                               RouteOptions options) {
   CHECK(handler != nullptr);
-  return insert(Method::kGet, pattern, {.stream = std::move(handler)});
+  return insert(Method::kGet, pattern,
+                {.stream = std::move(handler), .options = std::move(options)});
+}
+
+std::set<std::string> Router::pools() const {
+  std::set<std::string> names;
+  for (const Route& route : routes_)
+    if (!route.options.pool.empty()) names.insert(route.options.pool);
+  return names;
 }
 
 Router::Match Router::match(std::optional<Method> method, std::string_view raw_path) const {

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -33,11 +34,14 @@ using AsyncHandler = std::function<void(const Request&, Respond)>;
 using StreamHandler =
     std::function<std::optional<Response>(const Request&, const std::shared_ptr<EventStream>&)>;
 
-// What one route allows beside the server's Limits.
-struct RouteLimits {
-  // Of a request's body, → 413; 0 means Limits::body_bytes. Above that one the number of requests
-  // at a time is bounded by Limits::large_requests.
-  std::size_t body_bytes = 0;
+// How one route is served.
+struct RouteOptions {
+  std::size_t body_bytes = 0;  // of a request, → 413; 0 means Limits::body_bytes
+  // Handlers that wait for another process, such as a database server, name a pool: its workers and
+  // its queue are their own, so that nobody else waits for that process. Empty: the common workers.
+  std::string pool = {};
+  // The handler runs on the I/O thread: it only computes. It is answered whatever else hangs.
+  bool on_io_thread = false;
 };
 
 struct RouteInfo {
@@ -53,7 +57,7 @@ class Router {
     Handler handler = nullptr;
     StreamHandler stream = nullptr;  // set instead of `handler`
     AsyncHandler async = nullptr;    // set instead of `handler`
-    RouteLimits limits = {};
+    RouteOptions options = {};
   };
 
   Router();
@@ -63,13 +67,14 @@ class Router {
 
   // Ids count up from 0. A bad or repeated pattern is a bug and fails a CHECK. Not thread-safe.
   std::size_t add(Method method, std::string_view pattern, Handler handler,
-                  RouteLimits limits = {});
+                  RouteOptions options = {});
   std::size_t add_async(Method method, std::string_view pattern, AsyncHandler handler,
-                        RouteLimits limits = {});
-  std::size_t add_stream(std::string_view pattern, StreamHandler handler);
+                        RouteOptions options = {});
+  std::size_t add_stream(std::string_view pattern, StreamHandler handler,
+                         RouteOptions options = {});
 
-  // The largest RouteLimits::body_bytes of all routes.
-  std::size_t largest_body_bytes() const { return largest_body_bytes_; }
+  // The names of the routes' pools, each once.
+  std::set<std::string> pools() const;
 
   struct Match {
     const Route* route = nullptr;
@@ -87,7 +92,6 @@ class Router {
 
   std::unique_ptr<Node> root_;
   std::deque<Route> routes_;
-  std::size_t largest_body_bytes_ = 0;
 };
 
 }  // namespace coffer::http

@@ -14,6 +14,7 @@
 
 #include <coffer/base/log.h>
 #include "base/file.h"
+#include "base/private_file.h"
 #include "base/result.h"
 #include "http/connection.h"
 #include "http/local_acceptor.h"
@@ -24,9 +25,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t kTurnAwayAtOnce = 64;  // connections above the limit that still get their 503
-constexpr std::size_t kOtherFiles = 1024;    // of databases and clients, beside the connections
+constexpr std::size_t kOtherFiles = 1024;  // of databases and clients, beside the connections
 constexpr std::uint64_t kMaxPemBytes = 1u << 20;
+constexpr const char* kTls12Ciphers = "ECDHE+AESGCM:ECDHE+CHACHA20";
 
 Result<tcp::endpoint> parse_listen(const std::string& listen) {
   auto parsed = parse_host_port(listen);
@@ -45,13 +46,17 @@ Result<tcp::endpoint> parse_listen(const std::string& listen) {
 
 Result<TlsContext> load_tls(const TlsFiles& files) {
   Bytes cert = TRY_IN("TLS certificate", read_file_or_pipe(files.cert, kMaxPemBytes));
-  Bytes key = TRY_IN("TLS key", read_file_or_pipe(files.key, kMaxPemBytes));
+  Bytes key = TRY_IN("TLS key", read_private_file(files.key, {.max_bytes = kMaxPemBytes,
+                                                              .group_may_read_roots = true}));
   auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
   error_code error;
   context->set_options(asio::ssl::context::default_workarounds |
                            asio::ssl::context::no_compression | asio::ssl::context::single_dh_use,
                        error);
   ::SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
+  // Those of TLS 1.2 that TLS 1.3 kept: forward secret, authenticated encryption.
+  if (::SSL_CTX_set_cipher_list(context->native_handle(), kTls12Ciphers) != 1)
+    return fail(Code::kUnavailable, "OpenSSL has none of the ciphers {}", kTls12Ciphers);
   // Without this OpenSSL would ask for a passphrase on the terminal.
   context->set_password_callback([](std::size_t, auto) { return std::string(); }, error);
   context->use_certificate_chain(asio::buffer(cert), error);
@@ -163,8 +168,6 @@ void Server::Impl::on_accept(error_code error, tcp::socket socket) {
     return;
   }
   accept();
-  std::size_t open = context.connections.size(), bound = context.options.limits.connections;
-  if (open >= bound + kTurnAwayAtOnce) return;
   TlsContext current;
   {
     std::lock_guard lock(tls_mutex);
@@ -172,21 +175,15 @@ void Server::Impl::on_accept(error_code error, tcp::socket socket) {
   }
   auto connection =
       std::make_shared<Connection>(context, peer_of(socket), std::move(socket), std::move(current));
-  context.connections.insert(connection);
+  context.connections.take(connection);
   update_counts();
-  if (open >= bound)
-    connection->turn_away();
-  else
-    connection->start();
 }
 
 // One timer for all connections: far cheaper than one each, and late by a quarter at most.
 void Server::Impl::tick() {
   context.date = http_date(std::time(nullptr));
   auto now = std::chrono::steady_clock::now();
-  std::vector<std::shared_ptr<Connection>> connections(context.connections.begin(),
-                                                       context.connections.end());
-  for (auto& connection : connections) connection->tick(now);
+  for (auto& connection : context.connections.all()) connection->tick(now);
   update_counts();
   timer.expires_after(tick_every);
   timer.async_wait([this](error_code error) {
@@ -196,7 +193,7 @@ void Server::Impl::tick() {
 
 void Server::Impl::update_counts() {
   std::lock_guard lock(mutex);
-  counts = {context.connections.size(), context.streams, 0};
+  counts = {context.connections.size(), context.streams, 0, 0};
   changed.notify_all();
 }
 
@@ -205,9 +202,7 @@ void Server::Impl::stop(milliseconds timeout) {
   if (stopped || !io_thread.joinable()) return;
   stopped = true;
   auto for_all = [this](auto action) {
-    std::vector<std::shared_ptr<Connection>> connections(context.connections.begin(),
-                                                         context.connections.end());
-    for (auto& connection : connections) action(*connection);
+    for (auto& connection : context.connections.all()) action(*connection);
   };
   auto begun = std::make_shared<bool>(false);
   asio::post(context.io, [this, for_all, begun] {
@@ -218,7 +213,7 @@ void Server::Impl::stop(milliseconds timeout) {
     for_all([](Connection& connection) { connection.begin_stop(); });
     std::lock_guard lock(mutex);
     *begun = true;
-    counts = {context.connections.size(), context.streams, 0};
+    counts = {context.connections.size(), context.streams, 0, 0};
     changed.notify_all();
   });
   {
@@ -232,6 +227,7 @@ void Server::Impl::stop(milliseconds timeout) {
     timer.cancel();
   });
   context.pool.stop();
+  for (auto& [name, pool] : context.pools) pool.stop();
   io_thread.join();
 }
 
@@ -272,6 +268,7 @@ Server::Counts Server::counts() const {
   std::lock_guard lock(impl_->mutex);
   Counts counts = impl_->counts;
   counts.pending = impl_->context.pending->count();
+  counts.body_bytes = impl_->context.bodies->taken();
   return counts;
 }
 

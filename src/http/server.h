@@ -23,13 +23,17 @@ struct TlsFiles {
 };
 
 struct Limits {
-  std::size_t header_bytes = 16u << 10;  // → 431
-  std::size_t body_bytes = 1u << 20;     // → 413; RouteLimits can say otherwise
-  std::size_t large_requests = 32;       // at a time with a body above body_bytes; → 503
-  std::size_t connections = 5120;        // → 503, then closed
+  std::size_t header_bytes = 16u << 10;       // → 431
+  std::size_t body_bytes = 1u << 20;          // → 413; RouteLimits can say otherwise
+  std::size_t total_body_bytes = 256u << 20;  // of all requests at a time; → 503
+  // Above these an idle connection is closed to make room; without one → 503, then closed.
+  std::size_t connections = 5120;
+  std::size_t connections_per_address = 512;  // of an IPv4 address or an IPv6 /64
+  std::size_t loopback_connections = 4096;
   std::size_t requests_per_connection = 10'000;
   std::size_t workers = 4;
-  std::size_t queued_requests = 256;               // waiting for a worker; → 503
+  std::size_t pool_workers = 4;                    // of each pool that RouteOptions::pool names
+  std::size_t queued_requests = 256;               // waiting for a worker of one pool; → 503
   std::size_t pending_requests = 4096;             // of AsyncHandlers, not yet answered; → 503
   std::size_t stream_buffer_bytes = 1u << 20;      // per stream; above it the client is dropped
   std::chrono::milliseconds request_time{10'000};  // from first to last byte of a request; → 408
@@ -43,6 +47,7 @@ struct Finished {
   int status = 0;
   std::uint64_t bytes = 0;                // of the body
   std::chrono::microseconds duration{0};  // from the whole request read to the answer ready
+  bool handled = false;                   // its handler was called
 };
 
 struct Options {
@@ -54,12 +59,15 @@ struct Options {
   std::optional<TlsFiles> tls;
   Limits limits;
 
+  // Who may ask, once the header is there and before a body is read: an answer ends the request,
+  // and if it has a body the connection. On the I/O thread, so it only computes.
+  std::function<std::optional<Response>(const Request&, const RouteInfo&)> authorize;
   // Before a handler runs, on its worker. An answer ends the request there.
   std::function<std::optional<Response>(const Request&, const RouteInfo&)> before;
   // Before an answer goes out: on the worker, or the thread that called Respond, so it may write a
-  // file. For a request that reached no worker (malformed, unknown, too many) or that its handler
-  // left unanswered for too long the route is null and the call is on the I/O thread: it must only
-  // count.
+  // file. For a request that was refused before (then it is not `handled`; without a route if it
+  // is malformed or unknown, or if its handler left it unanswered for too long), and for a route
+  // of the I/O thread, the call is on the I/O thread: it must only count.
   std::function<void(const Request&, const RouteInfo*, const Finished&)> after;
 };
 
@@ -95,7 +103,8 @@ class Server {
   struct Counts {
     std::size_t connections = 0;
     std::size_t streams = 0;
-    std::size_t pending = 0;  // requests that an AsyncHandler has not answered yet
+    std::size_t pending = 0;     // requests that an AsyncHandler has not answered yet
+    std::size_t body_bytes = 0;  // that the requests in flight may take
   };
   // Thread-safe.
   Counts counts() const;

@@ -114,14 +114,18 @@ TEST(Server, HooksSeeEveryRequest) {
   Options options = any_port();
   std::mutex mutex;
   std::vector<std::string> seen;
-  options.before = [](const Request& request, const RouteInfo&) -> std::optional<Response> {
+  options.authorize = [](const Request& request, const RouteInfo&) -> std::optional<Response> {
     if (request.header("x-deny")) return problem(401, "unauthorized", "no");
+    return std::nullopt;
+  };
+  options.before = [](const Request& request, const RouteInfo&) -> std::optional<Response> {
+    if (request.header("x-wait")) return problem(503, "unavailable", "not now");
     return std::nullopt;
   };
   options.after = [&](const Request&, const RouteInfo* route, const Finished& finished) {
     std::lock_guard lock(mutex);
-    seen.push_back(
-        fmt::format("{} {} {}", route ? route->pattern : "-", finished.status, finished.bytes));
+    seen.push_back(fmt::format("{} {} {}{}", route ? route->pattern : "-", finished.status,
+                               finished.bytes, finished.handled ? "" : " refused"));
   };
   auto server = serve(std::move(options));
   (void)get(server->url() + "/hello/abc");
@@ -129,11 +133,14 @@ TEST(Server, HooksSeeEveryRequest) {
   denied.headers = {{"X-Deny", "1"}};
   EXPECT_EQ(get(server->url() + "/hello/abc", denied)->status, 401);
   (void)get(server->url() + "/nowhere");
+  denied.headers = {{"X-Wait", "1"}};
+  EXPECT_EQ(get(server->url() + "/hello/abc", denied)->status, 503);
   std::lock_guard lock(mutex);
-  ASSERT_EQ(seen.size(), 3u);
+  ASSERT_EQ(seen.size(), 4u);
   EXPECT_EQ(seen[0], "/hello/{name} 200 9");
-  EXPECT_TRUE(seen[1].starts_with("/hello/{name} 401"));
-  EXPECT_TRUE(seen[2].starts_with("- 404"));
+  EXPECT_TRUE(seen[1].starts_with("/hello/{name} 401") && seen[1].ends_with(" refused"));
+  EXPECT_TRUE(seen[2].starts_with("- 404") && seen[2].ends_with(" refused"));
+  EXPECT_TRUE(seen[3].starts_with("/hello/{name} 503") && !seen[3].ends_with(" refused"));
 }
 
 TEST(Server, StopFinishesWhatIsInFlight) {

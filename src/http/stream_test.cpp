@@ -1,5 +1,6 @@
 // Server-Sent Events and TLS over real sockets.
 #include <gtest/gtest.h>
+#include <openssl/ssl.h>
 
 #include <atomic>
 #include <mutex>
@@ -56,7 +57,9 @@ TEST(Stream, DeliversFramesAndKeepAlives) {
   client.send(get_request("/events"));
   auto stream = streams.wait_for(1);
   EXPECT_TRUE(stream->send("data: one\n\n"));
-  EXPECT_NE(client.read_until("data: one\n\n").find("text/event-stream"), std::string::npos);
+  const std::string head = client.read_until("data: one\n\n");
+  EXPECT_NE(head.find("text/event-stream"), std::string::npos);
+  EXPECT_NE(head.find("X-Accel-Buffering: no"), std::string::npos);
   EXPECT_NE(client.read_until(": keep-alive\n\n").find("keep-alive"), std::string::npos);
   EXPECT_TRUE(stream->send("data: two\n\n"));
   client.read_until("data: two\n\n");
@@ -163,13 +166,14 @@ TEST(Tls, ServesAndReloadsItsCertificate) {
   auto answer = get(server->url() + "/hi", trusts_first);
   ASSERT_TRUE(answer) << answer.error().message;
   EXPECT_EQ(answer->body, "secret");
+  EXPECT_EQ(find_header(answer->headers, "Strict-Transport-Security"), "max-age=31536000");
   EXPECT_EQ(get(server->url() + "/hi").error().code, Code::kUnavailable);  // nobody vouches for it
 
   RawClient plain(server->address());
   plain.send(get_request("/hi"));
   EXPECT_EQ(plain.read_all().find("secret"), std::string::npos);
 
-  ASSERT_TRUE(write_file_atomically(options.tls->key, as_bytes("not a key")));
+  ASSERT_TRUE(write_file_atomically(options.tls->key, as_bytes("not a key"), {.mode = 0600}));
   auto refused = server->reload_tls();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kInvalidInput);
@@ -181,6 +185,43 @@ TEST(Tls, ServesAndReloadsItsCertificate) {
   ClientOptions trusts_second;
   trusts_second.ca_file = options.tls->cert;
   EXPECT_TRUE(get(server->url() + "/hi", trusts_second));
+}
+
+// Whether a client that offers only this cipher of TLS 1.2 gets through.
+bool handshakes(const std::string& address, const char* cipher) {
+  const std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> context(SSL_CTX_new(TLS_client_method()),
+                                                             SSL_CTX_free);
+  SSL_CTX_set_max_proto_version(context.get(), TLS1_2_VERSION);
+  SSL_CTX_set_security_level(context.get(), 0);
+  if (SSL_CTX_set_cipher_list(context.get(), cipher) != 1) return false;
+  const std::unique_ptr<BIO, void (*)(BIO*)> bio(BIO_new_ssl_connect(context.get()), BIO_free_all);
+  BIO_set_conn_hostname(bio.get(), address.c_str());
+  return BIO_do_handshake(bio.get()) == 1;
+}
+
+TEST(Tls, OnlyForwardSecretAuthenticatedCiphers) {
+  const TempDir dir;
+  Options options = any_port();
+  options.tls = make_certificate(dir.path(), "name");
+  const auto server = serve(std::move(options));
+  for (const char* good : {"ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES256-GCM-SHA384",
+                           "ECDHE-ECDSA-CHACHA20-POLY1305"})
+    EXPECT_TRUE(handshakes(server->address(), good)) << good;
+  for (const char* bad : {"ECDHE-ECDSA-AES128-SHA", "ECDHE-ECDSA-AES256-SHA384",
+                          "ECDHE-ECDSA-AES128-CCM", "ECDHE-ECDSA-CAMELLIA128-SHA256"})
+    EXPECT_FALSE(handshakes(server->address(), bad)) << bad;
+}
+
+TEST(Tls, KeyThatOthersCanReadIsRefused) {
+  const TempDir dir;
+  Options options = any_port();
+  options.tls = make_certificate(dir.path(), "name");
+  std::filesystem::permissions(options.tls->key, std::filesystem::perms::others_read,
+                               std::filesystem::perm_options::add);
+  const auto refused = Server::start(options, Router());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kForbidden);
+  EXPECT_NE(refused.error().message.find("chmod"), std::string::npos);
 }
 
 TEST(Tls, RefusesMissingAndWrongFiles) {

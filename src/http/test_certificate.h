@@ -33,6 +33,8 @@ inline TlsFiles make_certificate(const std::filesystem::path& directory, const c
   PEM_write_X509(out, cert);
   std::fclose(out);
   out = std::fopen(files.key.c_str(), "w");
+  std::filesystem::permissions(
+      files.key, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   PEM_write_PrivateKey(out, key, nullptr, nullptr, 0, nullptr, nullptr);
   std::fclose(out);
   X509_EXTENSION_free(names);

@@ -1,5 +1,6 @@
 #include "http/url.h"
 #include "base/result.h"
+#include "http/peer_group.h"
 
 #include <algorithm>
 #include <charconv>
@@ -154,7 +155,7 @@ Result<Url> parse_url(std::string_view text) {
   return url;
 }
 
-HostList::HostList(const std::vector<std::string>& more) : hosts_{"localhost", "127.0.0.1", "::1"} {
+HostList::HostList(const std::vector<std::string>& more) : hosts_{"localhost"} {
   for (const std::string& entry : more) {
     auto parsed = parse_host_port(entry);
     // A bare IPv6 address has no port to take off.
@@ -165,6 +166,9 @@ HostList::HostList(const std::vector<std::string>& more) : hosts_{"localhost", "
 bool HostList::allows(std::string_view host_header) const {
   auto parsed = parse_host_port(host_header);
   if (!parsed) return false;
+  // An address is no name: it cannot be pointed elsewhere, and whoever has all of 127/8 may listen
+  // on any of it.
+  if (peer_group(parsed->host) == kLoopbackGroup) return true;
   return std::any_of(hosts_.begin(), hosts_.end(), [&](const std::string& host) {
     return equal_ignoring_case(host, parsed->host);
   });

@@ -31,6 +31,7 @@ std::string response_head(const Response& response, const HeadOptions& options) 
     fmt::format_to(std::back_inserter(out), "Content-Length: {}\r\n", response.content().size());
   out += options.keep_alive ? "Connection: keep-alive\r\n" : "Connection: close\r\n";
   out += "X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n";
+  if (options.is_tls) out += "Strict-Transport-Security: max-age=31536000\r\n";
   if (!find_header(response.headers, "Cache-Control")) out += "Cache-Control: no-store\r\n";
   if (response.content_type.starts_with("text/html") &&
       !find_header(response.headers, "Content-Security-Policy"))

@@ -11,6 +11,7 @@ namespace coffer::http {
 struct HeadOptions {
   bool keep_alive = false;
   bool with_length = true;  // false for a stream, which ends with its connection
+  bool is_tls = false;      // browsers are told to come with TLS from now on
   std::string_view date;
 };
 

@@ -24,9 +24,14 @@ http::Options http_options(const config::HttpConfig& config) {
   options.allowed_hosts = config.allowed_hosts;
   if (!config.tls.cert.empty()) options.tls = http::TlsFiles{config.tls.cert, config.tls.key};
   options.limits.workers = config.workers;
+  options.limits.pool_workers = config.database_workers;
   options.limits.connections = config.max_connections;
+  // All clients of a proxy come from its address.
+  options.limits.connections_per_address =
+      config.behind_proxy ? config.max_connections : config.max_connections_per_address;
   options.limits.header_bytes = config.max_header_bytes;
   options.limits.body_bytes = config.max_body_bytes;
+  options.limits.total_body_bytes = config.max_total_body_bytes;
   options.limits.request_time = std::chrono::milliseconds(config.request_timeout_ms);
   options.limits.idle_time = std::chrono::milliseconds(config.idle_timeout_ms);
   options.limits.write_time = std::chrono::milliseconds(config.write_timeout_ms);
@@ -218,6 +223,7 @@ Result<> Node::serve() {
   options.http = http_options(config_.http);
   options.http.local_socket = fs::path(config_.data_dir) / kSocketFile;
   options.behind_proxy = config_.http.behind_proxy;
+  options.audit = {.max_bytes = config_.audit.max_mb << 20, .files = config_.audit.files};
   options.status = [this] { return status(); };
   options.events = events_.get();
   options.more_routes = [this](api::RouteTable& table) {

@@ -45,6 +45,7 @@ void add_snapshot_route(api::RouteTable& table, kv::Database& db) {
              .scope = api::Scope::kWrite,
              .response_schema = "Snapshot",
              .request_schema = "Snapshot",
+             .successes = {201},
              .handler = [&db](const http::Request& request) -> Result<http::Response> {
                const fs::path directory = TRY(directory_of(request.body));
                TRY(make_snapshot(db, directory));
@@ -55,7 +56,8 @@ void add_snapshot_route(api::RouteTable& table, kv::Database& db) {
                response.content_type = "application/json";
                response.body = out.take();
                return response;
-             }});
+             },
+             .audited = {"directory"}});
 }
 
 }  // namespace coffer::node

@@ -72,8 +72,11 @@ class TxStoreModule final : public node::OpenModule {
   }
 
   void add_routes(api::RouteTable& table) override {
-    add_tx_routes(table, {store_.get(), network_,
-                          [this](std::uint64_t height) { return node::block_at(chain_, height); }});
+    add_tx_routes(
+        table, {.store = store_.get(),
+                .network = network_,
+                .block_at = [this](std::uint64_t height) { return node::block_at(chain_, height); },
+                .pool = database_ != nullptr ? "txstore" : ""});
   }
 
   void start(api::Metrics& metrics) override {

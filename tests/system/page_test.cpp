@@ -6,6 +6,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/file.h"
 #include "base/temp_dir.h"
 #include "base/test_data.h"
 #include "http/client.h"
@@ -84,10 +85,12 @@ class Browser {
 class Page : public testing::Test {
  protected:
   static bool available() { return std::filesystem::exists("/usr/bin/chromedriver"); }
-  std::unique_ptr<test::Process> serve(const std::string& listen) {
+  std::unique_ptr<test::Process> serve(const std::string& listen,
+                                       const std::string& behind_proxy = "false") {
     auto server = std::make_unique<test::Process>(std::vector<std::string>{
         test::coffer(), "demo", "--json", "--data", (dir_.path() / "data").string(), "--listen",
-        listen, "--devnet-block-interval-ms", "100", "--devnet-reorg-every", "5"});
+        listen, "--devnet-block-interval-ms", "100", "--devnet-reorg-every", "5",
+        "--http-behind-proxy", behind_proxy});
     EXPECT_TRUE(server->wait_for_output("\"url\"")) << server->err();
     return server;
   }
@@ -141,6 +144,52 @@ TEST_F(Page, ShowsTheChainAndSurvivesARestart) {
                                  std::string(before.as_string()) + "'"));
   server->kill(SIGTERM);
   EXPECT_EQ(server->wait(20'000)->exit_code, 0) << server->err();
+}
+
+// Where reading needs a token the page asks for it, and keeps it for this tab.
+TEST_F(Page, SignsInWithATokenForTheTab) {
+  if (!available()) {
+    if (shared_data_required()) FAIL() << "chromedriver is not installed and COFFER_REQUIRE_DATA=1";
+    GTEST_SKIP() << "chromedriver is not installed";
+  }
+  const auto server = serve("127.0.0.1:0", "true");
+  const std::string url(bj::parse(server->out()).at("url").as_string());
+  const auto token = read_file(dir_.path() / "data/read-token", 100);
+  ASSERT_TRUE(token) << token.error().message;
+  const int port = test::free_port();
+  test::Process driver({"/usr/bin/chromedriver", "--port=" + std::to_string(port)});
+  ASSERT_TRUE(driver.wait_for_output("successfully")) << driver.out() << driver.err();
+  Browser browser(port, (dir_.path() / "profile").string());
+  const auto is_shown = [&](const std::string& id) {
+    return browser.wait_until("!document.querySelector('#" + id + "').hidden");
+  };
+  const auto sign_in = [&](const std::string& secret) {
+    (void)browser.evaluate("document.querySelector('#token').value = '" + secret + "'");
+    (void)browser.evaluate("document.querySelector('#sign-in button').click()");
+  };
+  for (const auto& [width, name] : {std::pair{1280, "sign-in"}, std::pair{390, "sign-in-phone"}}) {
+    browser.resize(width, 900);
+    browser.open(url + "/");
+    EXPECT_TRUE(is_shown("sign-in"));
+    EXPECT_EQ(browser.evaluate("document.querySelector('#main').hidden"), bj::value(true));
+    EXPECT_EQ(browser.evaluate("document.documentElement.scrollWidth <= window.innerWidth"),
+              bj::value(true));
+    sign_in(std::string(64, 'e'));
+    EXPECT_TRUE(is_shown("refused"));
+    if (const char* shots = ::getenv("COFFER_TEST_SCREENSHOTS"))
+      browser.screenshot(std::string(shots) + "/" + name + ".png");
+  }
+  sign_in(std::string(as_text(*token).substr(0, 64)));
+  EXPECT_TRUE(is_shown("main"));
+  EXPECT_TRUE(browser.wait_until("document.querySelectorAll('#events li').length > 3"));
+  if (const char* shots = ::getenv("COFFER_TEST_SCREENSHOTS"))
+    browser.screenshot(std::string(shots) + "/signed-in-phone.png");
+  browser.open(url + "/");  // the tab remembers
+  EXPECT_TRUE(browser.wait_until("document.querySelectorAll('#events li').length > 3"));
+  EXPECT_EQ(browser.evaluate("localStorage.length + document.cookie.length"), bj::value(0));
+  (void)browser.evaluate("document.querySelector('#sign-out').click()");
+  EXPECT_TRUE(is_shown("sign-in"));
+  EXPECT_EQ(browser.evaluate("sessionStorage.length"), bj::value(0));
 }
 
 }  // namespace

@@ -226,7 +226,6 @@ TEST_P(TokenAccess, HoldsBelongToPayerRecipientAndOpener) {
 }
 
 TEST_P(TokenAccess, ReadTokenOfTheDataDirectoryOnlyReads) {
-  ASSERT_TRUE(api::ensure_read_token(fixture_.dir.path()));
   serve();
   const std::string reader = fixture_.token("read-token");
   EXPECT_EQ(get("/wallets", reader).status, 200);

@@ -55,18 +55,6 @@ std::optional<std::int64_t> parse_calendar(std::string_view text) {
 
 }  // namespace
 
-Result<> check_known(const http::Fields& query, std::span<const std::string> known) {
-  for (auto field = query.begin(); field != query.end(); ++field) {
-    if (std::ranges::find(known, field->name) == known.end())
-      return fail(Code::kInvalidInput, "unknown parameter '{}'; known {} {}",
-                  std::string_view(field->name).substr(0, 100), known.size() == 1 ? "is" : "are",
-                  known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")));
-    if (std::any_of(query.begin(), field, [&](const auto& f) { return f.name == field->name; }))
-      return fail(Code::kInvalidInput, "parameter '{}' is there twice", field->name);
-  }
-  return {};
-}
-
 Result<std::int64_t> parse_time(std::string_view text) {
   std::int64_t ms = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ms);

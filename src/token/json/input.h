@@ -9,10 +9,6 @@ namespace coffer::token {
 
 // All are thread-safe. Errors: kInvalidInput.
 
-// A parameter that is not among `known`, or is there twice, is an error that names it: a
-// misspelled filter would show too much.
-Result<> check_known(const http::Fields& query, std::span<const std::string> known);
-
 // Milliseconds since 1970, or a time in UTC: 2026-01-31, 2026-01-31T12:30:00Z.
 Result<std::int64_t> parse_time(std::string_view text);
 

@@ -1,11 +1,8 @@
 #include "token/log/key.h"
 
-#include <sys/stat.h>
-
-#include <cerrno>
-
 #include <coffer/base/log.h>
 #include "base/file.h"
+#include "base/private_file.h"
 #include "base/result.h"
 
 namespace coffer::token {
@@ -14,16 +11,10 @@ namespace {
 constexpr const char* kSettingsKey = "log_public_key";
 
 Result<std::optional<crypto::Ed25519Key>> read_key_file(const std::filesystem::path& path) {
-  struct stat status;
-  if (::stat(path.c_str(), &status) != 0) {
-    if (errno == ENOENT) return std::nullopt;
-    return fail(errno_error(errno, "cannot read " + path.string()));
-  }
-  if ((status.st_mode & 077) != 0)
-    return fail(Code::kForbidden, "others can read or change {} (mode {:04o}); run: chmod 600 {}",
-                path.string(), status.st_mode & 07777, path.string());
-  const Bytes data = TRY(read_file(path, 4096));
-  std::string_view text = as_text(data);
+  const auto data = read_private_file(path);
+  if (!data && data.error().code == Code::kNotFound) return std::nullopt;
+  if (!data) return fail(data.error());
+  std::string_view text = as_text(*data);
   while (text.ends_with('\n')) text.remove_suffix(1);
   const auto seed = from_hex(text);
   auto key =

@@ -110,9 +110,9 @@ std::vector<TokenRoute> account_routes() {
                                        "deleted ones as well", R"({"type":"boolean"})"}}),
        .response_schema = "TokenUserPage",
        .answer = list_users},
-      verb_route(all.create_user, "/users",
-                 "Create a user with a wallet; the same id again answers as the first time", {},
-                 "TokenUser", create_user),
+      making(verb_route(all.create_user, "/users",
+                        "Create a user with a wallet; the same id again answers as the first time",
+                        {}, "TokenUser", create_user)),
       {.path = "/users/{user}",
        .summary = "One user",
        .parameters = {user},
@@ -139,8 +139,9 @@ std::vector<TokenRoute> account_routes() {
        .summary = "The system accounts, which issue and distribute",
        .response_schema = "TokenSystemAccounts",
        .answer = list_accounts},
-      verb_route(all.create_system_account, "/system-accounts",
-                 "Create a system account with a wallet", {}, "TokenSystemAccount", create_account),
+      making(verb_route(all.create_system_account, "/system-accounts",
+                        "Create a system account with a wallet", {}, "TokenSystemAccount",
+                        create_account)),
   };
 }
 

@@ -77,10 +77,10 @@ std::vector<TokenRoute> hold_routes() {
   const api::Parameter id = path_id("hold", "the hold's id");
   const std::string uuid = R"({"type":"string","format":"uuid"})";
   return {
-      verb_route(all.hold, "/holds",
-                 "Reserve tokens of a wallet for a recipient; the same id again answers as the "
-                 "first time",
-                 {}, "TokenHold", open),
+      making(verb_route(all.hold, "/holds",
+                        "Reserve tokens of a wallet for a recipient; the same id again answers as "
+                        "the first time",
+                        {}, "TokenHold", open)),
       {.path = "/holds",
        .summary = "The holds of a wallet, or those for a recipient",
        .parameters =

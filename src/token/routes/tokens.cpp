@@ -15,6 +15,7 @@ using In = api::Parameter::In;
 using Shared = std::shared_ptr<const TokenRoutes>;
 
 constexpr const char* kTokens = "/api/v1/tokens";
+constexpr const char* kPool = "token";  // of all communities' databases
 
 Error switched_off() {
   return config::switched_off("the token ledger", "token.enabled");
@@ -27,9 +28,7 @@ Response refused(const TokenRoutes& routes, const Error& error, const Request& r
   if (too_often || error.code == Code::kUnauthorized || error.code == Code::kForbidden)
     routes.access->note_refusal(error, request, who);
   if (!too_often) return http::problem(error, request.path);
-  Response answer = http::problem(429, "rate_limited", error.message, request.path);
-  answer.headers.push_back({"Retry-After", "1"});
-  return answer;
+  return http::problem(429, "rate_limited", error.message, request.path);
 }
 
 struct Admitted {
@@ -51,26 +50,16 @@ Result<Admitted> admit(const TokenRoutes& routes, const Request& request) {
   return Admitted{std::move(who), *store};
 }
 
-// The call of a request that was admitted and has no parameter that is not known.
-Result<TokenCall> make_call(const TokenRoutes& routes, const Request& request,
-                            std::span<const std::string> known) {
+// The call of a request that was admitted.
+Result<TokenCall> make_call(const TokenRoutes& routes, const Request& request) {
   if (routes.communities == nullptr) return fail(switched_off());
   Admitted admitted = TRY(admit(routes, request));
-  TRY(check_known(request.query, known));
   return TokenCall{routes, *admitted.store, request, std::move(admitted.who)};
 }
 
-std::vector<std::string> query_names(const std::vector<api::Parameter>& parameters) {
-  std::vector<std::string> names;
-  for (const api::Parameter& parameter : parameters)
-    if (parameter.in == In::kQuery) names.push_back(parameter.name);
-  return names;
-}
-
-api::Handler answer_now(const Shared& routes, std::vector<std::string> known, TokenAnswer answer) {
-  return [routes, known = std::move(known),
-          answer = std::move(answer)](const Request& request) -> Result<Response> {
-    const auto call = make_call(*routes, request, known);
+api::Handler answer_now(const Shared& routes, TokenAnswer answer) {
+  return [routes, answer = std::move(answer)](const Request& request) -> Result<Response> {
+    const auto call = make_call(*routes, request);
     if (!call && routes->communities == nullptr) return fail(call.error());
     if (!call) return refused(*routes, call.error(), request, "");
     auto done = answer(*call);
@@ -79,11 +68,9 @@ api::Handler answer_now(const Shared& routes, std::vector<std::string> known, To
   };
 }
 
-api::AsyncHandler answer_later(const Shared& routes, std::vector<std::string> known,
-                               TokenLater later) {
-  return [routes, known = std::move(known), later = std::move(later)](const Request& request,
-                                                                      const api::Respond& respond) {
-    auto call = make_call(*routes, request, known);
+api::AsyncHandler answer_later(const Shared& routes, TokenLater later) {
+  return [routes, later = std::move(later)](const Request& request, const api::Respond& respond) {
+    auto call = make_call(*routes, request);
     if (!call && routes->communities == nullptr) return respond(fail(call.error()));
     if (!call) return respond(refused(*routes, call.error(), request, ""));
     const auto shared = std::make_shared<const TokenCall>(*std::move(call));
@@ -103,7 +90,6 @@ TokenLater on_writes(TokenAnswer answer) {
 }
 
 void add_route(api::RouteTable& table, const Shared& routes, TokenRoute given) {
-  std::vector<std::string> known = query_names(given.parameters);
   given.parameters.insert(given.parameters.begin(),
                           api::Parameter{"community", In::kPath, "the community's name"});
   api::Route route{.method = given.method,
@@ -113,13 +99,15 @@ void add_route(api::RouteTable& table, const Shared& routes, TokenRoute given) {
                    .parameters = std::move(given.parameters),
                    .response_schema = std::move(given.response_schema),
                    .request_schema = std::move(given.request_schema),
-                   .body_bytes = given.body_bytes};
+                   .successes = std::move(given.successes),
+                   .body_bytes = given.body_bytes,
+                   .pool = kPool};
   if (given.answer && given.method != http::Method::kGet)
     given.later = on_writes(std::move(given.answer));
   if (given.later)
-    route.async = answer_later(routes, std::move(known), std::move(given.later));
+    route.async = answer_later(routes, std::move(given.later));
   else
-    route.handler = answer_now(routes, std::move(known), std::move(given.answer));
+    route.handler = answer_now(routes, std::move(given.answer));
   table.add(std::move(route));
 }
 
@@ -135,10 +123,10 @@ void add_list(api::RouteTable& table, const Shared& routes) {
                if (!who) return refused(*routes, who.error(), request, "");
                if (who->kind != Principal::Kind::kHost)
                  return refused(*routes, forbidden(*who, Action::kAdminister), request, who->name);
-               TRY(check_known(request.query, {}));
                const auto names = TRY(routes->communities->refresh());
                return http::json_response(communities_json(names));
-             }});
+             },
+             .pool = kPool});
 }
 
 void add_events(api::RouteTable& table, const Shared& routes) {
@@ -157,15 +145,15 @@ void add_events(api::RouteTable& table, const Shared& routes) {
        .content_type = "text/event-stream",
        .stream = [routes](const Request& request, const std::shared_ptr<http::EventStream>& stream)
            -> std::optional<Response> {
-         const std::vector<std::string> known = {"after", "last"};
-         const auto call = make_call(*routes, request, known);
+         const auto call = make_call(*routes, request);
          if (!call && routes->communities == nullptr)
            return http::problem(call.error(), request.path);
          if (!call) return refused(*routes, call.error(), request, "");
          if (const auto may = require(*call, Action::kReadHistory); !may)
            return refused(*routes, may.error(), request, call->who.name);
          return routes->events->subscribe(call->store, request, stream);
-       }});
+       },
+       .pool = kPool});
 }
 
 }  // namespace

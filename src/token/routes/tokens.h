@@ -69,7 +69,15 @@ struct TokenRoute {
   std::string request_schema = {};
   TokenLater later = nullptr;  // instead of `answer`
   std::size_t body_bytes = 0;  // 0: the server's own bound
+  std::vector<int> successes = {200};
 };
+
+// The same route with other statuses of success: 201 for what is made, also 200 where an answer
+// says that it was there before.
+inline TokenRoute making(TokenRoute route, std::vector<int> successes = {201}) {
+  route.successes = std::move(successes);
+  return route;
+}
 std::vector<TokenRoute> account_routes();   // accounts.cpp
 std::vector<TokenRoute> wallet_routes();    // wallets.cpp
 std::vector<TokenRoute> transfer_routes();  // transfers.cpp

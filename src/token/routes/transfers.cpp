@@ -107,7 +107,8 @@ std::vector<TokenRoute> transfer_routes() {
                   "answers as the first time and changes nothing",
        .response_schema = "TokenApplied",
        .request_schema = all.transfer.schema,
-       .later = transfer},
+       .later = transfer,
+       .successes = {200, 201}},
       {.path = "/transfers/{transfer}",
        .summary = "One transfer",
        .parameters = {id},
@@ -122,9 +123,10 @@ std::vector<TokenRoute> transfer_routes() {
        .answer = batch,
        .request_schema = "TokenNewBatch",
        .body_bytes = kMaxBatchBytes},
-      verb_route(all.reverse, "/reversals",
-                 "Send the whole amount of a transaction back, once, with a reason", {},
-                 "TokenApplied", reverse),
+      making(verb_route(all.reverse, "/reversals",
+                        "Send the whole amount of a transaction back, once, with a reason", {},
+                        "TokenApplied", reverse),
+             {200, 201}),
   };
 }
 

@@ -132,7 +132,11 @@ void add_tx_routes(api::RouteTable& table, TxAccess given) {
   const auto access = std::make_shared<const TxAccess>(std::move(given));
   add_tx_schemas(table, access->network.family);
   const auto add = [&](api::Route route, TxAnswer answer) {
-    if (route.method != Method::kGet) route.scope = api::Scope::kWrite;
+    if (route.method != Method::kGet) {
+      route.scope = api::Scope::kWrite;
+      route.audited = {"dry_run", "until_height"};
+    }
+    route.pool = access->pool;
     route.pattern.insert(0, "/api/v1/txs");
     route.handler = [access, answer](const Request& request) -> Result<Response> {
       if (access->store == nullptr)

@@ -13,6 +13,7 @@ struct TxAccess {
   Store* store = nullptr;  // outlives the routes; null: txstore.enabled is false
   chain::Network network;
   BlockAt block_at = nullptr;  // null: hashes of blocks are not told
+  std::string pool = {};       // of workers, for a store that waits for an SQL database
 };
 
 // Without a store every route answers 503 and names the setting.

@@ -97,18 +97,6 @@ Result<Bytes> parse_script(std::string_view text) {
   return script;
 }
 
-Result<> check_known(const http::Fields& query, std::span<const std::string> known) {
-  for (auto field = query.begin(); field != query.end(); ++field) {
-    if (std::ranges::find(known, field->name) == known.end())
-      return fail(Code::kInvalidInput, "unknown parameter '{}'; known {} {}", field->name,
-                  known.size() == 1 ? "is" : "are",
-                  known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")));
-    if (std::any_of(query.begin(), field, [&](const auto& f) { return f.name == field->name; }))
-      return fail(Code::kInvalidInput, "parameter '{}' is there twice", field->name);
-  }
-  return {};
-}
-
 Result<wallet::PageOptions> parse_wallet_page(const http::Fields& query) {
   wallet::PageOptions page;
   if (const auto text = http::find(query, "count"))

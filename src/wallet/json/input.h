@@ -30,10 +30,6 @@ Result<Bytes> parse_script(std::string_view text);
 using wallet::LabelTarget;
 using wallet::parse_label_target;
 
-// A parameter that is not among `known`, or is there twice, is an error that names it: a
-// misspelled filter would show too much.
-Result<> check_known(const http::Fields& query, std::span<const std::string> known);
-
 // count (1 to 1,000), cursor.
 Result<wallet::PageOptions> parse_wallet_page(const http::Fields& query);
 

@@ -25,6 +25,11 @@ WalletRoute of_verb(const node::Verb<Request>& verb, Method method, const char* 
   return {method, path, summary, {}, response_schema, read, verb.schema};
 }
 
+WalletRoute making(WalletRoute route) {
+  route.successes = {201};
+  return route;
+}
+
 Result<Response> import_descriptor(const WalletCall& call, const ImportDescriptor& import) {
   const wallet::Imported done =
       TRY(call.store.import_descriptor(call.wallet, import.descriptor, import));
@@ -157,8 +162,9 @@ std::vector<WalletRoute> wallet_changes() {
        "CoreDescriptors"},
       of_verb(all.import_scripts, post, "/scripts", "Watch one address or script", "Imported",
               import_script),
-      of_verb(all.new_address, post, "/addresses",
-              "A new address of an account, kept before it is shown", "WalletAddress", new_address),
+      making(of_verb(all.new_address, post, "/addresses",
+                     "A new address of an account, kept before it is shown", "WalletAddress",
+                     new_address)),
   };
 }
 

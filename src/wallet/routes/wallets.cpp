@@ -15,6 +15,7 @@ using http::Response;
 using In = api::Parameter::In;
 
 constexpr const char* kRoot = "/api/v1/wallets";
+constexpr const char* kPool = "wallet";             // its database's
 constexpr std::size_t kMostLeasesCleaned = 10'000;  // by one request
 
 Result<wallet::Store*> store_of(const WalletRoutes& routes) {
@@ -25,18 +26,21 @@ Result<wallet::Store*> store_of(const WalletRoutes& routes) {
 using Shared = std::shared_ptr<const WalletRoutes>;
 using Answer = std::function<Result<Response>(const WalletRoutes&, wallet::Store&, const Request&)>;
 
-// Every route of the wallets is added here, and takes the parameters that it declares, no others:
-// one that is misspelled, or belongs into the body, would be passed over, and too much would be
-// shown or changed.
+std::vector<std::string> audited_names() {
+  return {"name",   "birthday_height", "gap_limit", "account", "internal", "address",
+          "status", "height",          "bump",      "force",   "coins",    "duration_ms",
+          "amount", "order",           "all",       "kind",    "ref",      "dry_run",
+          "limit",  "from_height"};
+}
+
+// Every route of the wallets is added here.
 void add(api::RouteTable& table, const Shared& routes, api::Route route, Answer answer) {
   route.scope = api::Scope::kPrivate;
-  std::vector<std::string> known;
-  for (const api::Parameter& parameter : route.parameters)
-    if (parameter.in == In::kQuery) known.push_back(parameter.name);
-  route.handler = [routes, known = std::move(known),
-                   answer = std::move(answer)](const Request& request) -> Result<Response> {
+  route.pool = kPool;
+  // Neither descriptors nor labels: what they say is nobody's business.
+  if (http::changes_state(route.method)) route.audited = audited_names();
+  route.handler = [routes, answer = std::move(answer)](const Request& request) -> Result<Response> {
     wallet::Store* const store = TRY(store_of(*routes));
-    TRY(check_known(request.query, known));
     return answer(*routes, *store, request);
   };
   table.add(std::move(route));
@@ -90,7 +94,8 @@ void add_common(api::RouteTable& table, const Shared& routes) {
        .pattern = kRoot,
        .summary = "Make a wallet; 409 if there is one of that name",
        .response_schema = "Wallet",
-       .request_schema = verbs().create.schema},
+       .request_schema = verbs().create.schema,
+       .successes = {201}},
       create);
   add(table, routes,
       {.pattern = "/api/v1/wallets-stats",
@@ -109,7 +114,8 @@ void add_common(api::RouteTable& table, const Shared& routes) {
        .summary = "Look at old blocks again, in the background; the wallet tells how far",
        .parameters = {{"name", In::kPath, "the wallet's name"}},
        .response_schema = "Wallet",
-       .request_schema = verbs().rescan.schema},
+       .request_schema = verbs().rescan.schema,
+       .successes = {202}},
       rescan);
 }
 
@@ -122,7 +128,8 @@ void add_of_one(api::RouteTable& table, const Shared& routes, WalletRoute given)
        .summary = std::move(given.summary),
        .parameters = std::move(given.parameters),
        .response_schema = std::move(given.response_schema),
-       .request_schema = std::move(given.request_schema)},
+       .request_schema = std::move(given.request_schema),
+       .successes = std::move(given.successes)},
       [answer = given.answer](const WalletRoutes& all, wallet::Store& store,
                               const Request& request) -> Result<Response> {
         const wallet::WalletInfo wallet = TRY(store.find(request.path_param("name").value_or("")));

@@ -39,6 +39,7 @@ struct WalletRoute {
   std::string response_schema;
   WalletAnswer answer = nullptr;
   std::string request_schema = {};
+  std::vector<int> successes = {200};
 };
 std::vector<WalletRoute> wallet_reads();    // wallet_reads.cpp
 std::vector<WalletRoute> wallet_changes();  // wallet_changes.cpp

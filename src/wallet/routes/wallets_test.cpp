@@ -12,7 +12,6 @@ using http::Method;
 
 TEST(WalletRoutes, NothingIsAnsweredWithoutTheToken) {
   Wallets wallets;
-  ASSERT_TRUE(api::ensure_read_token(wallets.fixture.dir.path()));
   wallets.serve().post("/wallets", R"({"name":"shop"})", 201);
   const auto routes = all_routes(wallets.openapi);
   EXPECT_EQ(routes.size(), 30u);

@@ -49,6 +49,7 @@ struct Wallets {
   json::value call(http::Method method, const std::string& path, std::string body, int status) {
     const http::Response answer = send(method, path, std::move(body));
     EXPECT_EQ(answer.status, status) << path << ": " << answer.content();
+    api::expect_declared(openapi, http::name(method), "/api/v1" + path, answer.status);
     return json::parse(json::string_view(answer.content()));
   }
   json::value get(const std::string& path, int status = 200) {
