@@ -6,6 +6,7 @@
 #include <coffer/base/log.h>
 #include "api/audit.h"
 #include "api/auth.h"
+#include "api/readiness.h"
 #include "api/request_metrics.h"
 #include "api/status_json.h"
 #include "api/status_metrics.h"
@@ -98,10 +99,13 @@ void Service::Impl::add_health(RouteTable& to) {
   to.add({.pattern = "/health/ready",
           .summary = "Answer 200 when close enough to the source, otherwise 503 with the reasons",
           .scope = Scope::kPublic,
+          .parameters = {{.name = "consumer",
+                          .description = "Ask for this consumer alone, e.g. wallet"}},
           .response_schema = "Readiness",
-          .handler = [this](const http::Request&) {
-            Status status = options.status();
-            return http::json_response(readiness_json(status), status.ready ? 200 : 503);
+          .handler = [this](const http::Request& request) -> Result<http::Response> {
+            const Status status = options.status();
+            const Readiness found = TRY(readiness_of(status, request.query_param("consumer")));
+            return http::json_response(readiness_json(status, found), found.ready ? 200 : 503);
           }});
 }
 

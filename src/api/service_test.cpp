@@ -30,9 +30,18 @@ TEST(Service, LiveAndReady) {
   }
   auto answer = f.get("/health/ready");
   EXPECT_EQ(answer.status, 503);
-  EXPECT_EQ(json::parse(answer.body), json::parse(R"({"ready":false,"reasons":["17 blocks behind"],
+  EXPECT_EQ(json::parse(answer.body),
+            json::parse(R"({"ready":false,"state":"stale","reasons":["17 blocks behind"],
       "halted":[{"name":"utxo","problem":"rollback too deep","repair":"coffer utxo rebuild"}]})"));
   EXPECT_EQ(f.get("/health/live").status, 200);
+  {
+    std::lock_guard lock(f.mutex);
+    f.status.not_ready = {{"utxo", "utxo waits", false}};
+  }
+  EXPECT_EQ(f.get("/health/ready").status, 503);
+  EXPECT_EQ(f.get("/health/ready?consumer=utxo").status, 503);
+  EXPECT_EQ(f.get("/health/ready?consumer=txstore").status, 200);
+  EXPECT_EQ(f.get("/health/ready?consumer=none").status, 404);
   {
     std::lock_guard lock(f.mutex);
     f.status = sample_status();

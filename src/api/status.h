@@ -46,6 +46,14 @@ struct ModuleStatus {
   std::optional<std::string> json;
 };
 
+// A reason why the process, or one consumer, is not ready.
+struct NotReady {
+  static constexpr std::string_view kSchema = "NotReady";
+  std::string consumer = {};  // empty: of all that follow the chain
+  std::string reason = {};
+  bool answers = true;  // requests are answered, from data that may be old
+};
+
 struct Status {
   std::string version;
   std::string chain;  // "bitcoin" or "cardano"
@@ -61,7 +69,8 @@ struct Status {
   std::uint64_t behind = 0;  // blocks between the source's tip and ours
   std::uint64_t rollback_window = 0;
   bool ready = false;
-  std::vector<std::string> not_ready_because;
+  std::vector<std::string> not_ready_because;  // the reasons of `not_ready`
+  std::vector<NotReady> not_ready;
   std::vector<ConsumerStatus> consumers;
   TotalsStatus totals;
   std::vector<ModuleStatus> modules;

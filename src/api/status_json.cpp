@@ -28,6 +28,13 @@ void visit_fields(Visitor& v, T& consumer) {
   v("repair", consumer.repair);
 }
 
+template <typename Visitor, json::FieldsOf<NotReady> T>
+void visit_fields(Visitor& v, T& not_ready) {
+  v("consumer", not_ready.consumer);
+  v("reason", not_ready.reason);
+  v("answers", not_ready.answers);
+}
+
 template <typename Visitor, json::FieldsOf<TotalsStatus> T>
 void visit_fields(Visitor& v, T& totals) {
   v("blocks", totals.blocks);
@@ -67,6 +74,7 @@ void visit_fields(Visitor& v, T& status) {
   v("rollback_window", status.rollback_window);
   v("ready", status.ready);
   v("not_ready_because", status.not_ready_because);
+  v("not_ready", status.not_ready);
   v("consumers", status.consumers);
   v("totals", status.totals);
   visit_modules(v, status.modules);
@@ -104,24 +112,10 @@ std::string schema_name(const ModuleSchema& module) {
 
 }  // namespace
 
-std::string readiness_json(const Status& status) {
-  json::FieldsWriter writer;
-  json::Writer& out = writer.out;
-  out.begin_object().field("ready", status.ready).key("reasons");
-  writer.write(status.not_ready_because);
-  out.key("halted").begin_array();
-  for (const ConsumerStatus& consumer : status.consumers) {
-    if (consumer.state != "halted") continue;
-    out.begin_object().field("name", consumer.name).field("problem", consumer.problem);
-    out.field("repair", consumer.repair).end_object();
-  }
-  out.end_array().end_object();
-  return out.take();
-}
-
 void add_status_schemas(RouteTable& table, const std::vector<ModuleSchema>& modules) {
   table.add_schema("Tip", json::schema_of_fields<TipStatus>());
   table.add_schema("Consumer", json::schema_of_fields<ConsumerStatus>());
+  table.add_schema("NotReady", json::schema_of_fields<NotReady>());
   table.add_schema("Totals", json::schema_of_fields<TotalsStatus>());
   for (const ModuleSchema& module : modules) table.add_schema(schema_name(module), module.json);
   table.add_schema("Status", json::schema_of_fields<Status>([&](json::FieldsSchema& status) {
@@ -134,10 +128,12 @@ void add_status_schemas(RouteTable& table, const std::vector<ModuleSchema>& modu
                    }));
   table.add_schema(
       "Readiness",
-      R"({"type":"object","required":["ready","reasons","halted"],"properties":{"ready":{"type":)"
-      R"("boolean"},"reasons":{"type":"array","items":{"type":"string"}},"halted":{"type":"array",)"
-      R"("items":{"type":"object","required":["name","problem","repair"],"properties":{"name":)"
-      R"({"type":"string"},"problem":{"type":"string"},"repair":{"type":"string"}}}}}})");
+      R"({"type":"object","required":["ready","state","reasons","halted"],"properties":{"ready":)"
+      R"({"type":"boolean"},"state":{"enum":["ready","stale","unavailable"],"description":)"
+      R"("stale: it answers, from data that may be old; unavailable: requests fail"},"reasons":{)"
+      R"("type":"array","items":{"type":"string"}},"halted":{"type":"array","items":{"type":)"
+      R"("object","required":["name","problem","repair"],"properties":{"name":{"type":"string"},)"
+      R"("problem":{"type":"string"},"repair":{"type":"string"}}}}}})");
   table.add_schema("Live",
                    R"({"type":"object","required":["live"],"properties":{"live":{"const":true}}})");
 }

@@ -17,9 +17,6 @@ std::string to_json(const Status& status);
 // Errors: kCorrupt.
 Result<Status> parse_status(std::string_view json);
 
-// What /health/ready answers.
-std::string readiness_json(const Status& status);
-
 // The JSON Schema of what an engine says of itself in ModuleStatus.
 struct ModuleSchema {
   std::string name;  // of the module

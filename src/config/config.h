@@ -43,6 +43,7 @@ struct HttpConfig {
 
 struct ReadyConfig {
   std::uint64_t max_behind = 2;
+  std::optional<std::uint64_t> max_tip_age;  // seconds; nothing: as the network's pace says; 0: off
 };
 
 struct ChainstateConfig {

@@ -134,6 +134,12 @@ std::vector<Key> core_keys() {
        .slot = SLOT(ready.max_behind),
        .help = "/health/ready answers ready up to this many blocks behind the source.",
        .max = 1'000'000},
+      {.name = "ready.max_tip_age",
+       .slot = SLOT(ready.max_tip_age),
+       .help =
+           "/health/ready answers ready while the newest block is at most this old, in seconds; "
+           "0 is off; default: by the pace of the network.",
+       .max = 31'536'000},
       {.name = "chainstate.rollback_window",
        .slot = SLOT(chainstate.rollback_window),
        .help = "Number of blocks that can be rolled back; default: as many as the network needs.",

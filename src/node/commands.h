@@ -13,8 +13,8 @@ Result<> run_serve(const Context& context, bool demo);
 Result<> run_sync(const Context& context, std::optional<std::uint64_t> to_height);
 Result<> run_status(const Context& context);
 // Errors: kConflict while the process that serves the data directory is not ready, kUnavailable if
-// it cannot be reached.
-Result<> run_status_check(const Context& context);
+// it cannot be reached. Of one consumer, or with an empty name of everything: as /health/ready.
+Result<> run_status_check(const Context& context, const std::string& consumer);
 Result<> run_rebuild(const Context& context, const std::string& consumer);
 // Every setting with its value and where it comes from; secrets are not shown.
 Result<> run_settings(const Context& context);

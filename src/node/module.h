@@ -19,6 +19,7 @@
 #include <coffer/kv/database.h>
 #include "api/metrics.h"
 #include "api/routes.h"
+#include "api/status.h"
 #include "bus/block_reader.h"
 #include "cli/command.h"
 #include "config/keys.h"
@@ -54,9 +55,9 @@ class OpenModule {
   virtual std::optional<bus::Position> stored_position() const { return std::nullopt; }
   // A JSON object by Module::status_schema; nothing when it is off. Thread-safe, quick.
   virtual std::optional<std::string> status() const { return std::nullopt; }
-  // Why the process is not ready as far as this module goes; its consumer is judged by the node.
-  // Thread-safe, quick.
-  virtual std::vector<std::string> not_ready() const { return {}; }
+  // Why the process is not ready as far as this module goes; its consumer is judged by the node,
+  // which also fills in the name. Thread-safe, quick.
+  virtual std::vector<api::NotReady> not_ready() const { return {}; }
   virtual void add_routes(api::RouteTable& table) { (void)table; }
   // Serving begins: metrics, and threads for what is to be done now and then.
   virtual void start(api::Metrics& metrics) { (void)metrics; }

@@ -29,4 +29,13 @@ Result<std::vector<chain::GenesisUtxo>> genesis_utxos(const config::Config& conf
   return chain::load_genesis_utxos(config.genesis);
 }
 
+std::optional<std::uint64_t> natural_max_tip_age_s(const chain::Network& network,
+                                                   std::string_view source) {
+  const bool has_pace =
+      network.first_block && network.name != "regtest" && network.name != "devnet";
+  // A node's immutable database is hours behind its chain.
+  if (!has_pace || source.starts_with("immutable:")) return std::nullopt;
+  return network.family == chain::Family::kBitcoin ? 4 * 3'600 : 15 * 60;
+}
+
 }  // namespace coffer::node

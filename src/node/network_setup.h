@@ -19,4 +19,10 @@ Result<chain::Network> configured_network(const config::Config& config);
 Result<std::vector<chain::GenesisUtxo>> genesis_utxos(const config::Config& config,
                                                       const chain::Network& network);
 
+// How old the newest block of a network may get before something must be wrong, by its own pace:
+// 24 times the average of Bitcoin, 45 times that of Cardano, which happens by chance less than once
+// in 100,000 years. Nothing where blocks come when somebody wants them, or late by design.
+std::optional<std::uint64_t> natural_max_tip_age_s(const chain::Network& network,
+                                                   std::string_view source);
+
 }  // namespace coffer::node

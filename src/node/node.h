@@ -67,7 +67,8 @@ class Node {
   Result<std::unique_ptr<bus::BlockReader>> open_blocks() const;
   void update_identity_file();
   std::vector<bus::ConsumerInfo> consumers() const;
-  std::vector<std::string> not_ready(const api::Status& status) const;
+  std::vector<api::NotReady> not_ready(const api::Status& status) const;
+  std::optional<std::string> tip_too_old(const api::Status& status) const;
 
   config::Config config_;
   const NodeOptions options_;

@@ -8,6 +8,7 @@ std::vector<cli::Command> node_commands() {
   const std::vector<std::string> all_settings = {""};
   struct StatusArguments {
     bool check = false;
+    std::string consumer;
   };
   struct SyncArguments {
     std::optional<std::uint64_t> to;
@@ -45,13 +46,20 @@ std::vector<cli::Command> node_commands() {
            .summary = "Show the tip, the consumers, and how far behind the source they are",
            .examples = "  coffer status\n"
                        "  coffer status --data /tmp/c --json\n"
-                       "  coffer status --check || echo 'not ready'\n",
+                       "  coffer status --check || echo 'not ready'\n"
+                       "  coffer status --check --consumer wallet\n",
            .notes = "Exit code with --check: 0 ready, 1 not ready, 3 not reachable.",
            .settings = kStoreSettings},
           {{"--check", &StatusArguments::check,
-            "Exit with 0 only if the running coffer is ready; otherwise print why not"}},
-          [](const Context& c, const StatusArguments& a) {
-            return a.check ? run_status_check(c) : run_status(c);
+            "Exit with 0 only if the running coffer is ready; otherwise print why not"},
+           {"--consumer",
+            &StatusArguments::consumer,
+            "With --check: whether this consumer is ready, e.g. wallet, whatever the others are",
+            {.value = "NAME"}}},
+          [](const Context& c, const StatusArguments& a) -> Result<> {
+            if (a.check) return run_status_check(c, a.consumer);
+            if (!a.consumer.empty()) return fail(Code::kUsage, "--consumer is for --check; add it");
+            return run_status(c);
           }),
       command<RebuildArguments>(
           {.path = {"rebuild"},

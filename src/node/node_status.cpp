@@ -1,7 +1,9 @@
 // What a node says of itself.
 #include <coffer/version.h>
 #include "base/result.h"
+#include "cli/table.h"
 #include "follow/behind.h"
+#include "node/network_setup.h"
 #include "node/node.h"
 
 namespace coffer::node {
@@ -14,30 +16,54 @@ api::TipStatus tip_status(const chain::Network& network, const chainstate::Heade
 
 }  // namespace
 
-std::vector<std::string> Node::not_ready(const api::Status& s) const {
-  std::vector<std::string> reasons;
-  if (!s.tip) reasons.emplace_back("no block yet");
+std::optional<std::string> Node::tip_too_old(const api::Status& s) const {
+  if (!s.tip || !source_) return std::nullopt;
+  const auto natural =
+      source_->is_static() ? std::nullopt : natural_max_tip_age_s(network_, config_.source);
+  const std::uint64_t most_s = config_.ready.max_tip_age.value_or(natural.value_or(0));
+  const std::int64_t age_ms = clock_.unix_ms() - s.tip->time_unix_s * 1'000;
+  if (most_s == 0 || age_ms <= static_cast<std::int64_t>(most_s) * 1'000) return std::nullopt;
+  return fmt::format(
+      "the newest block is {} old, more than ready.max_tip_age ({}); check that the source itself "
+      "is at the chain's tip",
+      cli::human_duration_ms(static_cast<std::uint64_t>(age_ms)),
+      cli::human_duration_ms(most_s * 1'000));
+}
+
+std::vector<api::NotReady> Node::not_ready(const api::Status& s) const {
+  std::vector<api::NotReady> reasons;
+  const auto add = [&](std::string reason) { reasons.push_back({.reason = std::move(reason)}); };
+  if (!s.tip) reasons.push_back({.reason = "no block yet", .answers = false});
   if (!s.source_problem.empty())
-    reasons.push_back("source: " + s.source_problem);
+    add("source: " + s.source_problem);
   else if (s.source_state == "connecting")
-    reasons.emplace_back("connecting to the source");
+    add("connecting to the source");
   if (s.tip && s.source_tip_number && *s.source_tip_number < s.tip->number)
-    reasons.push_back(
+    add(
         fmt::format("the source is at block {}, below block {} here: it went back and has no other "
                     "branch yet",
                     *s.source_tip_number, s.tip->number));
   if (s.behind > config_.ready.max_behind)
-    reasons.push_back(fmt::format("{} blocks behind the source", s.behind));
+    add(fmt::format("{} blocks behind the source", s.behind));
+  else if (auto too_old = tip_too_old(s))
+    add(std::move(*too_old));
   for (const api::ConsumerStatus& consumer : s.consumers) {
-    if (consumer.state == "halted" || consumer.state == "waiting")
-      reasons.push_back(fmt::format("{} {}: {}; {}", consumer.name,
-                                    consumer.state == "halted" ? "halted" : "waits",
-                                    consumer.problem, consumer.repair));
+    const bool halted = consumer.state == "halted";
+    // One that halted answers from the block it has; one that waits does so for its database.
+    if (halted || consumer.state == "waiting")
+      reasons.push_back({consumer.name,
+                         fmt::format("{} {}: {}; {}", consumer.name, halted ? "halted" : "waits",
+                                     consumer.problem, consumer.repair),
+                         halted});
     else if (consumer.behind > config_.ready.max_behind)
-      reasons.push_back(fmt::format("{} is {} blocks behind", consumer.name, consumer.behind));
+      reasons.push_back(
+          {consumer.name, fmt::format("{} is {} blocks behind", consumer.name, consumer.behind)});
   }
   for (const Opened& opened : modules_)
-    for (std::string& reason : opened.open->not_ready()) reasons.push_back(std::move(reason));
+    for (api::NotReady& reason : opened.open->not_ready()) {
+      reason.consumer = opened.module->name;
+      reasons.push_back(std::move(reason));
+    }
   return reasons;
 }
 
@@ -93,7 +119,8 @@ api::Status Node::status() const {
     if (opened.module->status_schema != nullptr)
       s.modules.push_back({std::string(opened.module->name), opened.open->status()});
   s.disk_bytes = db_->disk_bytes();
-  s.not_ready_because = not_ready(s);
+  s.not_ready = not_ready(s);
+  for (const api::NotReady& one : s.not_ready) s.not_ready_because.push_back(one.reason);
   s.ready = s.not_ready_because.empty();
   return s;
 }

@@ -7,11 +7,12 @@
 #include <coffer/base/log.h>
 #include <coffer/version.h>
 #include "api/auth.h"
+#include "api/readiness.h"
 #include "api/status_json.h"
 #include "base/file.h"
 #include "base/result.h"
-#include "cli/progress.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "config/keys.h"
 #include "http/client.h"
 #include "node/commands.h"
@@ -189,20 +190,22 @@ Result<> run_status(const Context& context) {
   return {};
 }
 
-Result<> run_status_check(const Context& context) {
+Result<> run_status_check(const Context& context, const std::string& consumer) {
   const auto answer = daemon_status(context.config);
   if (!answer) return fail(Code::kUnavailable, "cannot be reached: {}", answer.error().message);
   if (!*answer)
     return fail(Code::kUnavailable,
                 "cannot be reached: no coffer is running on {}; start it with 'coffer serve'",
                 context.config.data_dir);
-  const api::Status& status = **answer;
+  const api::Readiness found = TRY(api::readiness_of(
+      **answer, consumer.empty() ? std::nullopt : std::optional<std::string_view>(consumer)));
   if (context.json)
-    std::printf("%s\n", api::readiness_json(status).c_str());
-  else if (status.ready)
-    std::printf("ready\n");
-  if (status.ready) return {};
-  return fail(Code::kConflict, "not ready: {}", fmt::join(status.not_ready_because, "; "));
+    cli::print_line(api::readiness_json(**answer, found));
+  else if (found.ready)
+    cli::print_line("ready");
+  if (found.ready) return {};
+  return fail(Code::kConflict, "not ready: {}{}", fmt::join(found.reasons, "; "),
+              found.state == "stale" ? " (it answers from what it has)" : "");
 }
 
 Result<> run_rebuild(const Context& context, const std::string& consumer) {

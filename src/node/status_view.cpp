@@ -45,7 +45,8 @@ std::string render_status(const api::Status& s, bool running, std::int64_t now_u
     line("tip", "none yet");
   if (running) {
     line("behind", s.behind == 0 ? "no" : fmt::format("{} blocks", cli::with_thousands(s.behind)));
-    line("ready", s.ready ? "yes" : "no");
+    const bool answers = std::ranges::all_of(s.not_ready, &api::NotReady::answers);
+    line("ready", s.ready ? "yes" : answers ? "no, it answers from what it has" : "no");
     for (const std::string& reason : s.not_ready_because) line("", reason);
   }
   line("totals",

@@ -38,8 +38,12 @@ class TokenModule final : public node::OpenModule {
     if (!maintenance_) return std::nullopt;
     return json::write_fields(maintenance_->status());
   }
-  std::vector<std::string> not_ready() const override {
-    return maintenance_ ? maintenance_->not_ready() : std::vector<std::string>();
+  std::vector<api::NotReady> not_ready() const override {
+    std::vector<api::NotReady> reasons;
+    if (maintenance_)
+      for (std::string& reason : maintenance_->not_ready())
+        reasons.push_back({.reason = std::move(reason)});
+    return reasons;
   }
 
   void add_routes(api::RouteTable& table) override {

@@ -10,6 +10,7 @@
 #include "base/temp_dir.h"
 #include "http/client.h"
 #include "sql/test_postgres.h"
+#include "support/daemon.h"
 #include "support/process.h"
 #include "support/small_disk.h"
 
@@ -115,6 +116,50 @@ class Readiness : public testing::Test {
 TEST_F(Readiness, FollowingServerIsReady) {
   ASSERT_NO_FATAL_FAILURE(start({}));
   wait_for_status(200);
+}
+
+// A source that is at its own end forever: nothing is behind, and yet nothing is new.
+TEST_F(Readiness, TipOlderThanAllowedIsStale) {
+  const std::string data = (dir_.path() / "data").string();
+  const std::string file = (dir_.path() / "chain.dat").string();
+  ASSERT_EQ(test::run({"devnet", "write", file, "--blocks", "20"}).exit_code, 0);
+  const std::vector<std::string> serve = {"--network",    "regtest",     "--source",
+                                          "file:" + file, "--log-level", "error"};
+  const std::vector<std::string> check = {"status", "--check", "--data", data};
+  {
+    test::Daemon daemon(data, serve);
+    EXPECT_TRUE(daemon.eventually([&] { return daemon.health("ready") == 200; }))
+        << daemon.ready_body();
+    EXPECT_EQ(test::run(check).out, "ready\n");
+    EXPECT_EQ(daemon.stop(), 0);
+  }
+  {
+    std::vector<std::string> strict = serve;
+    strict.insert(strict.end(), {"--ready-max-tip-age", "60"});
+    test::Daemon daemon(data, strict);
+    EXPECT_TRUE(daemon.eventually([&] {
+      return daemon.ready_body().find("\"state\":\"stale\"") != std::string::npos;
+    })) << daemon.ready_body();
+    EXPECT_EQ(daemon.health("ready"), 503);
+    EXPECT_EQ(daemon.health("ready?consumer=utxo"), 503);
+    EXPECT_EQ(daemon.health("ready?consumer=none"), 404);
+    test::expect_refusal(test::run(check), 1, "more than ready.max_tip_age (1m 00s)");
+    EXPECT_EQ(daemon.stop(), 0);
+  }
+  // The same blocks, and a source that is away.
+  test::Daemon daemon(
+      data, {"--network", "regtest", "--source",
+             "rpc:http://127.0.0.1:" + std::to_string(test::free_port()), "--log-level", "off"});
+  EXPECT_TRUE(
+      daemon.eventually([&] { return daemon.ready_body().find("source: ") != std::string::npos; }));
+  test::expect_refusal(test::run({"status", "--check", "--consumer", "utxo", "--data", data}), 1,
+                       "(it answers from what it has)");
+  EXPECT_NE(test::run({"status", "--data", data}).out.find("no, it answers from what it has"),
+            std::string::npos);
+  test::expect_refusal(test::run({"status", "--check", "--consumer", "none", "--data", data}), 1,
+                       "no consumer 'none'");
+  test::expect_refusal(test::run({"status", "--consumer", "utxo", "--data", data}), 2, "--check");
+  EXPECT_EQ(daemon.stop(), 0);
 }
 
 TEST_F(Readiness, HaltedConsumerIsNamedAndOthersContinue) {
