@@ -6,7 +6,10 @@
 namespace coffer::follow {
 namespace {
 
+// A source that says it is further, and gives nothing, is waited for a minute.
 constexpr int kWaitMs = 500;
+constexpr int kMostIdle = 120;
+constexpr int kMostEvents = 10'000;  // that are no block
 
 }  // namespace
 
@@ -27,7 +30,8 @@ Result<> SourceBlockReader::go_to(std::uint64_t height) {
 Result<chain::Block> SourceBlockReader::read(std::uint64_t height) {
   if (stands_at_ != height) TRY(go_to(height));
   stands_at_.reset();
-  for (;;) {
+  int idle = 0;
+  for (int events = 0; events < kMostEvents && idle < kMostIdle; ++events) {
     feed::SourceEvent step = TRY(source_->next(kWaitMs));
     if (std::holds_alternative<feed::End>(step))
       return fail(Code::kUnavailable, "{} ended before block {}", source_->describe(), height);
@@ -36,6 +40,7 @@ Result<chain::Block> SourceBlockReader::read(std::uint64_t height) {
       return fail(Error{Code::kUnavailable, true,
                         fmt::format("{} is at block {} and does not have block {} now",
                                     source_->describe(), tip, height)});
+    if (std::holds_alternative<feed::Idle>(step)) ++idle;
     auto* forward = std::get_if<feed::NextBlock>(&step);
     if (forward == nullptr) continue;
     chain::Block block = TRY(chain::decode(network_, std::move(forward->raw)));
@@ -43,6 +48,9 @@ Result<chain::Block> SourceBlockReader::read(std::uint64_t height) {
     stands_at_ = height + 1;
     return block;
   }
+  return fail(Error{Code::kUnavailable, true,
+                    fmt::format("{} is at block {}, but does not give block {}",
+                                source_->describe(), source_->tip_number().value_or(0), height)});
 }
 
 }  // namespace coffer::follow

@@ -90,7 +90,8 @@ std::string_view reason(int status) {
 namespace {
 
 Response make_problem(int status, std::string_view code, std::string_view detail,
-                      std::string_view finer_reason, std::string_view instance) {
+                      std::string_view finer_reason, std::string_view instance,
+                      bool may_retry = true) {
   json::Writer json;
   json.begin_object();
   json.field("type", "about:blank").field("title", reason(status)).field("status", status);
@@ -100,7 +101,8 @@ Response make_problem(int status, std::string_view code, std::string_view detail
   json.end_object();
   Response response = json_response(json.take(), status);
   response.content_type = "application/problem+json";
-  if (status == 503 || status == 429) response.headers.push_back({"Retry-After", "1"});
+  if ((status == 503 && may_retry) || status == 429)
+    response.headers.push_back({"Retry-After", "1"});
   if (status == 401) response.headers.push_back({"WWW-Authenticate", "Bearer"});
   return response;
 }
@@ -114,7 +116,8 @@ Response problem(int status, std::string_view code, std::string_view detail,
 
 Response problem(const Error& error, std::string_view instance) {
   const CodeInfo& code = info(error.code);
-  return make_problem(code.http_status, code.name, error.message, error.reason, instance);
+  return make_problem(code.http_status, code.name, error.message, error.reason, instance,
+                      error.retryable);
 }
 
 }  // namespace coffer::http

@@ -145,7 +145,7 @@ Result<SqlDatabase> choose_database(const config::Config& config, const std::str
     return find_sql_database(config, *named);
   }
   std::vector<SqlDatabase> databases = TRY(find_sql_databases(config));
-  if (databases.empty()) return fail(Code::kUnavailable, "{}", TRY(why_no_database(config)));
+  if (databases.empty()) return fail(Code::kNotFound, "{}", TRY(why_no_database(config)));
   if (databases.size() == 1) return std::move(databases.front());
   std::vector<std::string_view> names;
   names.reserve(databases.size());
@@ -197,8 +197,7 @@ Result<MigratedDatabase> migrate_one(SqlDatabase wanted) {
 
 Result<> run_db_migrate(const Context& context) {
   const std::vector<SqlDatabase> databases = TRY(find_sql_databases(context.config));
-  if (databases.empty())
-    return fail(Code::kUnavailable, "{}", TRY(why_no_database(context.config)));
+  if (databases.empty()) return fail(Code::kNotFound, "{}", TRY(why_no_database(context.config)));
   for (const SqlDatabase& one : databases) {
     const MigratedDatabase done = TRY(migrate_one(one));
     if (context.json) {

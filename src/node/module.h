@@ -44,7 +44,8 @@ struct OpenContext {
 };
 
 // A module that is open, or that the settings switched off: then it has no consumer and no status,
-// and its routes answer 503. Destroyed after the bus and the server have stopped.
+// and its routes answer 503 or 404 with the reason. Destroyed after the bus and the server have
+// stopped.
 class OpenModule {
  public:
   virtual ~OpenModule() = default;
@@ -75,7 +76,8 @@ struct StatusLine {
 struct SqlStore {
   std::string_view content;  // what it holds, in the plural: "wallets"
   std::string_view setting;  // the key of its location; empty there: a file in the data directory
-  // Opens nothing. Errors: kUnavailable if these settings have no such database, saying why.
+  // Opens nothing. Errors: kUnavailable or kNotFound if these settings have no such database,
+  // saying why.
   Result<sql::DatabaseOptions> (*database)(const config::Config& config);
   // The schema, and the network as the owner of the data (E5).
   sql::MigrateOptions (*migrations)(const chain::Network& network);

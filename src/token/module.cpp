@@ -105,7 +105,7 @@ Result<sql::DatabaseOptions> used_database(const config::Config& config) {
   const sql::LocationInfo where = TRY(sql::describe_location(options.location));
   const bool is_there = !has_files(config) || TRY(file_exists(where.path));
   if (is_there || config.is_given("token.community")) return options;
-  return fail(Code::kUnavailable,
+  return fail(Code::kNotFound,
               "there is no community '{}' in {}; create it with 'coffer token init', or name "
               "another with --community",
               settings.community, config.data_dir);

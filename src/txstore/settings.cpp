@@ -1,6 +1,7 @@
 #include "txstore/settings.h"
 
 #include "base/result.h"
+#include "config/switched_off.h"
 #include "node/sql_store.h"
 
 namespace coffer::txstore {
@@ -75,10 +76,9 @@ Result<> check_settings(const config::Config& config) {
 Result<sql::DatabaseOptions> database_options(const config::Config& config) {
   const Settings& settings = config.of<Settings>();
   if (!settings.enabled)
-    return fail(Code::kUnavailable,
-                "the transaction store is switched off; set txstore.enabled = true to use it");
+    return fail(config::switched_off("the transaction store", "txstore.enabled"));
   if (settings.backend == "rocksdb")
-    return fail(Code::kUnavailable, "the transaction store is in RocksDB (txstore.backend)");
+    return fail(Code::kNotFound, "the transaction store is in RocksDB (txstore.backend)");
   return node::sql_database_options(config, settings.database, "txstore.db",
                                     settings.max_connections);
 }

@@ -160,7 +160,7 @@ Result<> UtxoState::page_under(const kv::Snapshot& snapshot, const Walk& walk,
 
 Result<UtxoState::Walk> UtxoState::address_walk(ByteView address) const {
   if (!impl_->stored_options.index_address)
-    return fail(Code::kUnavailable, "addresses are not indexed (utxo.index.address_hash is off)");
+    return fail(not_indexed("addresses", "utxo.index.address_hash"));
   return Walk{impl_->columns.addr, address_owner(address),
               [asked = Bytes(address.begin(), address.end())](const UtxoRecord& record) {
                 return equal(record.address, asked);
@@ -173,8 +173,7 @@ Result<Page> UtxoState::by_address(ByteView address, const PageRequest& request)
 
 Result<Page> UtxoState::by_credential(const Hash224& credential, const PageRequest& request) const {
   if (!impl_->stored_options.index_credential)
-    return fail(Code::kUnavailable,
-                "credentials are not indexed (utxo.index.payment_credential is off)");
+    return fail(not_indexed("credentials", "utxo.index.payment_credential"));
   return page(Walk{impl_->columns.cred, credential,
                    [credential](const UtxoRecord& record) {
                      const auto payment = chain::credentials_of(record.address).payment;

@@ -8,10 +8,10 @@ namespace coffer::utxo {
 
 Result<> UtxoState::needs_mmr() const {
   if (impl_->stored_options.store == StoreType::kMmr) return {};
-  return fail(
-      Code::kUnavailable,
-      "roots and proofs need utxo.store = mmr; this state is classic: set it and run 'coffer "
-      "utxo rebuild'");
+  return fail(Error{Code::kConflict, false,
+                    "roots and proofs need utxo.store = mmr; this state is classic: set it and run "
+                    "'coffer utxo rebuild'",
+                    "needs_mmr"});
 }
 
 Result<Root> UtxoState::root(std::optional<BlockNumber> number) const {

@@ -107,7 +107,7 @@ Result<Stats> UtxoState::stats() const {
 
 Result<std::uint64_t> UtxoState::count_addresses(const std::function<bool()>& go_on) const {
   if (!impl_->stored_options.index_address)
-    return fail(Code::kUnavailable, "addresses are not indexed (utxo.index.address_hash is off)");
+    return fail(not_indexed("addresses", "utxo.index.address_hash"));
   kv::Iterator it = impl_->db.iterate(impl_->columns.addr, {.fill_cache = false});
   std::uint64_t count = 0;
   Bytes next;

@@ -4,6 +4,7 @@
 
 #include <coffer/chain/network.h>
 #include <coffer/utxo/state.h>
+#include "base/result.h"
 #include "utxo/columns.h"
 #include "utxo/meta.h"
 
@@ -24,6 +25,14 @@ struct UtxoState::Walk {
   // Whether the record is really the owner's (U11).
   std::function<bool(const UtxoRecord&)> owns;
 };
+
+// The answer to who asks by what is not indexed here: only another setting changes it.
+inline Error not_indexed(std::string_view what, std::string_view setting) {
+  return {Code::kConflict, false,
+          fmt::format("{} are not indexed ({} is off); set it and run 'coffer utxo rebuild'", what,
+                      setting),
+          "not_indexed"};
+}
 
 // Decodes a stored output. Errors: kCorrupt.
 Result<Utxo> make_utxo(const chain::Outpoint& outpoint, ByteView stored);

@@ -1,6 +1,7 @@
 #include "wallet/settings.h"
 
 #include "base/result.h"
+#include "config/switched_off.h"
 #include "node/sql_store.h"
 
 namespace coffer::wallet {
@@ -48,11 +49,10 @@ bool has_wallets(const config::Config& config) {
 }
 
 Error no_wallets(std::string_view chain) {
-  if (chain == "bitcoin")
-    return make_error(Code::kUnavailable,
-                      "the wallet is switched off; set wallet.enabled = true to use it");
-  return make_error(Code::kUnavailable,
-                    fmt::format("there is no wallet on {}; wallets work on bitcoin only", chain));
+  if (chain == "bitcoin") return config::switched_off("the wallet", "wallet.enabled");
+  return {Code::kNotFound, false,
+          fmt::format("there is no wallet on {}; wallets work on bitcoin only", chain),
+          "no_wallet_on_chain"};
 }
 
 Result<sql::DatabaseOptions> database_options(const config::Config& config) {

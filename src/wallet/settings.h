@@ -21,7 +21,7 @@ std::span<const config::Key> settings();
 bool has_wallets(const config::Config& config);
 // Why there are none on this chain: it is another than Bitcoin, or they are switched off.
 Error no_wallets(std::string_view chain);
-// Opens nothing. Errors: kUnavailable if there are no wallets, saying why.
+// Opens nothing. Errors: those of no_wallets().
 Result<sql::DatabaseOptions> database_options(const config::Config& config);
 // Nothing is pruned that a reorg within the chain's window could need (X1).
 StoreOptions store_options(const config::Config& config, const chain::Network& network);

@@ -195,8 +195,8 @@ TEST_F(UtxoCommands, WrongInputIsReported) {
   expect_refusal(utxo({"address", script, "--asset", "x"}), 2, "asset");
   expect_refusal(utxo({"address", script, "--cursor", "x"}), 2, "cursor");
   expect_refusal(utxo({"address", script, "--from-slot", "9", "--to-slot", "8"}), 2, "from_slot");
-  expect_refusal(utxo({"root"}), 3, "utxo.store = mmr");
-  expect_refusal(utxo({"proof", zeros + "#0"}), 3, "utxo.store = mmr");
+  expect_refusal(utxo({"root"}), 1, "utxo.store = mmr");
+  expect_refusal(utxo({"proof", zeros + "#0"}), 1, "utxo.store = mmr");
   expect_refusal(utxo({"rollback", "many"}), 2, "block");
   expect_refusal(utxo({"rollback", "151"}), 1, "151");
   expect_refusal(utxo({"snapshot", data()}), 1, "exists already");
@@ -246,12 +246,9 @@ TEST_F(UtxoCommands, SnapshotIsADataDirectoryAndCanBeRestored) {
   EXPECT_NE(text({"snapshot", data("copy")}).find("block 150"), std::string::npos);
   EXPECT_EQ(digest("copy"), end);
   // Another restore may be at it: what it has copied so far is not touched.
-  const std::filesystem::path unfinished = data("new") + "/db.restoring";
-  std::filesystem::create_directories(unfinished);
-  std::ofstream(unfinished / "CURRENT") << "x";
+  std::filesystem::create_directories(data("new/db.restoring/part"));
   expect_refusal(utxo({"restore", data("copy")}, "new"), 1, "another restore is running");
-  EXPECT_TRUE(std::filesystem::exists(unfinished / "CURRENT"));
-  std::filesystem::remove_all(unfinished);
+  EXPECT_EQ(std::filesystem::remove_all(data("new/db.restoring")), 2u);
   EXPECT_NE(text({"restore", data("copy")}, "new").find("block 150"), std::string::npos);
   EXPECT_EQ(digest("new"), end);
   expect_refusal(utxo({"restore", data("copy")}, "new"), 1, "holds data already");
@@ -347,9 +344,9 @@ TEST_F(UtxoCommands, DisabledIndexIsNamed) {  // U12
   ASSERT_EQ(
       sync({"--chain", "cardano", "--utxo-indexing-strategy", "payment_credential"}).exit_code, 0);
   const bj::value output = some_output();
-  expect_refusal(utxo({"address", std::string(output.at("owner_addr").as_string())}), 3,
+  expect_refusal(utxo({"address", std::string(output.at("owner_addr").as_string())}), 1,
                  "utxo.index.address_hash");
-  expect_refusal(utxo({"balance", std::string(output.at("owner_addr").as_string())}), 3,
+  expect_refusal(utxo({"balance", std::string(output.at("owner_addr").as_string())}), 1,
                  "utxo.index.address_hash");
   EXPECT_EQ(utxo({"credential", std::string(output.at("owner_payment_credential").as_string())})
                 .exit_code,

@@ -23,7 +23,9 @@ struct ServedChain {
   std::vector<Hash256> hashes;
   std::deque<feed::SourceEvent> first;
   int intersections = 0;
+  int idle = 0;
   bool ends = false;
+  std::optional<std::uint64_t> claims;  // its tip, whatever it has
   bool interrupted = false;
 };
 
@@ -50,9 +52,12 @@ class ServedSource final : public feed::Source {
       return event;
     }
     if (at_ < chain_.blocks.size()) return feed::SourceEvent(feed::NextBlock{chain_.blocks[at_++]});
+    ++chain_.idle;
     return chain_.ends ? feed::SourceEvent(feed::End{}) : feed::SourceEvent(feed::Idle{});
   }
-  std::optional<std::uint64_t> tip_number() const override { return chain_.blocks.size() - 1; }
+  std::optional<std::uint64_t> tip_number() const override {
+    return chain_.claims.value_or(chain_.blocks.size() - 1);
+  }
   void interrupt() override { chain_.interrupted = true; }
 
  private:
@@ -115,6 +120,18 @@ TEST_P(SourceBlocks, AnyHeightInAnyOrder) {
   expect_block(0);
   expect_block(kTip);
   for (int i = 0; i < 100; ++i) expect_block(rng.below(kTip + 1));
+}
+
+// It went back, say, and still says the height that it had.
+TEST_P(SourceBlocks, SourceThatIsBehindWhatItSaysIsNotWaitedForForEver) {
+  served_.blocks.resize(kTip - 5);
+  served_.claims = kTip;
+  expect_block(kTip - 6);
+  expect_error(kTip - 5, Code::kUnavailable, true, "but does not give block 15");
+  EXPECT_LE(served_.idle, 200);
+  // The way it was: it goes on.
+  serve();
+  expect_block(kTip - 5);
 }
 
 TEST_P(SourceBlocks, HeightAfterTheLastAsksForNoIntersection) {

@@ -66,8 +66,8 @@ TEST(UtxoAnswers, ProofCanBeHadForAnyBlockOfTheWindow) {  // U7
   EXPECT_EQ(chain.state().root(BlockNumber(12)).error().code, Code::kNotFound);
   EXPECT_EQ(chain.state().root(BlockNumber(21)).error().code, Code::kNotFound);
   Chain classic("cardano");
-  EXPECT_EQ(classic.state().root(std::nullopt).error().code, Code::kUnavailable);
-  EXPECT_EQ(classic.state().prove({id(1), 0}).error().code, Code::kUnavailable);
+  EXPECT_EQ(classic.state().root(std::nullopt).error().reason, "needs_mmr");
+  EXPECT_EQ(classic.state().prove({id(1), 0}).error().code, Code::kConflict);
 }
 
 TEST(UtxoAnswers, FiltersApplyBeforePaging) {  // U8

@@ -56,6 +56,19 @@ TEST_P(TxStatusChange, PendingToPublishedByMempool) {
   EXPECT_TRUE(in_mempool(payment));
 }
 
+// A command that opens the wallets, beside the process that hears the mempool.
+TEST_P(TxStatusChange, OnlyWhoHearsTheMempoolForgetsIt) {
+  const MadeTx payment = tx({coin(confirmed())});
+  ok(record_pending(payment));
+  see(payment);
+  ConsumerOptions deaf;
+  deaf.hears_mempool = false;
+  ok(Consumer::open(store(), deaf));
+  EXPECT_TRUE(in_mempool(payment));
+  ok(Consumer::open(store()));
+  EXPECT_FALSE(in_mempool(payment));
+}
+
 TEST_P(TxStatusChange, PublishedToReplacedByHigherFee) {
   const MadeTx money = confirmed();
   const MadeTx first = tx({coin(money)}, {{99, 50}, {1, 40}});

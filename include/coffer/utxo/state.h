@@ -118,7 +118,7 @@ class UtxoState {
   Result<std::optional<UtxoLookup>> get(const chain::Outpoint& outpoint) const;
   // By raw address bytes (a scriptPubKey on Bitcoin), or by payment credential. An address without
   // outputs is an empty page. Cost: one seek and the entries of the page (with a page number: of
-  // the pages before it, too). Errors: kInvalidInput (count, cursor), kUnavailable without the
+  // the pages before it, too). Errors: kInvalidInput (count, cursor), kConflict without the
   // index.
   Result<Page> by_address(ByteView address, const PageRequest& request) const;
   Result<Page> by_credential(const Hash224& credential, const PageRequest& request) const;
@@ -128,7 +128,7 @@ class UtxoState {
   // `stored` owns what the delta's views point into.
   Result<BlockDelta> delta(BlockNumber number, Bytes& stored) const;
 
-  // After the block of this number, or the newest. Errors: kUnavailable on classic, kNotFound.
+  // After the block of this number, or the newest. Errors: kConflict on classic, kNotFound.
   Result<Root> root(std::optional<BlockNumber> number = {}) const;
   // A proof that the output was unspent after that block, for mmr::check(). Cost: a read a level;
   // before the newest block also the deltas since.

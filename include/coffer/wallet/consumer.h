@@ -20,11 +20,14 @@ struct ConsumerOptions {
   // Blocks that are held back for one commit, while the source has more.
   std::size_t held_blocks = 500;
   std::size_t held_bytes = 32u << 20;
+  // Whether the events of a node's mempool will come. Only then what was in it is forgotten at the
+  // start: for who does not hear them, it is what another process has heard.
+  bool hears_mempool = true;
 };
 
 class Consumer final : public bus::Consumer {
  public:
-  // The store must outlive it. Forgets what the node's mempool held: the node tells it anew.
+  // The store must outlive it. Forgets what the node's mempool held, which the node tells anew.
   static Result<std::unique_ptr<Consumer>> open(Store& store, ConsumerOptions options = {});
   ~Consumer() override;
 

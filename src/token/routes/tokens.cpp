@@ -1,6 +1,7 @@
 #include "token/routes/tokens.h"
 
 #include "base/result.h"
+#include "config/switched_off.h"
 #include "token/json/input.h"
 #include "token/json/output.h"
 #include "token/routes/events.h"
@@ -16,8 +17,7 @@ using Shared = std::shared_ptr<const TokenRoutes>;
 constexpr const char* kTokens = "/api/v1/tokens";
 
 Error switched_off() {
-  return make_error(Code::kUnavailable,
-                    "the token ledger is switched off; set token.enabled = true to serve it");
+  return config::switched_off("the token ledger", "token.enabled");
 }
 
 // Those that authenticate and authorise are answered here, so that all refusals are counted.

@@ -2,6 +2,7 @@
 
 #include "api/input.h"
 #include "base/result.h"
+#include "config/switched_off.h"
 #include "txstore/json/explain.h"
 #include "txstore/json/input.h"
 #include "txstore/json/reports.h"
@@ -135,8 +136,7 @@ void add_tx_routes(api::RouteTable& table, TxAccess given) {
     route.pattern.insert(0, "/api/v1/txs");
     route.handler = [access, answer](const Request& request) -> Result<Response> {
       if (access->store == nullptr)
-        return fail(Code::kUnavailable,
-                    "the transaction store is switched off; set txstore.enabled = true to use it");
+        return fail(config::switched_off("the transaction store", "txstore.enabled"));
       return answer(*access, request);
     };
     table.add(std::move(route));

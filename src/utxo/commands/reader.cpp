@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/result.h"
+#include "config/switched_off.h"
 #include "node/database.h"
 #include "node/stored_chain.h"
 #include "utxo/settings.h"
@@ -10,8 +11,7 @@ namespace coffer::utxo {
 
 Result<UtxoReader> UtxoReader::open(const config::Config& config) {
   if (!config.of<utxo::Settings>().enabled)
-    return fail(Code::kUnavailable,
-                "the UTXO state is switched off; set utxo.enabled = true to use it");
+    return fail(config::switched_off("the UTXO state", "utxo.enabled"));
   if (!TRY(file_exists(std::filesystem::path(config.data_dir) / "db")))
     return fail(
         Code::kNotFound,

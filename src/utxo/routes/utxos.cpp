@@ -2,6 +2,7 @@
 
 #include "api/input.h"
 #include "base/result.h"
+#include "config/switched_off.h"
 #include "utxo/json/input.h"
 #include "utxo/json/output.h"
 #include "utxo/json/proof.h"
@@ -123,8 +124,7 @@ void add_utxo_routes(api::RouteTable& table, UtxoAccess given) {
                .response_schema = std::move(schema),
                .handler = [access, answer](const Request& request) -> Result<Response> {
                  if (access->state == nullptr)
-                   return fail(Code::kUnavailable,
-                               "the UTXO state is switched off; set utxo.enabled = true to use it");
+                   return fail(config::switched_off("the UTXO state", "utxo.enabled"));
                  return answer(*access, request);
                }});
   };

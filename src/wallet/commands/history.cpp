@@ -106,8 +106,7 @@ Result<> run_wallet_rescan(const Context& context, const std::string& wallet,
                             cli::stderr_output());
   std::optional<std::uint64_t> first;
   auto* wallets = static_cast<WalletModule*>(node->find(wallet_module().name));
-  if (wallets->maintenance() == nullptr)
-    return fail(Code::kUnavailable, "there are no wallets here");
+  if (wallets->maintenance() == nullptr) return fail(no_wallets(context.config.chain));
   const Rescanned done = TRY(wallets->maintenance()->rescan_now(
       wallet, rescan.from_height, [&](std::uint64_t height, std::uint64_t to) {
         if (!first) first = height;

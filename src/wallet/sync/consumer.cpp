@@ -49,7 +49,7 @@ Consumer::~Consumer() = default;
 Result<std::unique_ptr<Consumer>> Consumer::open(Store& store, ConsumerOptions options) {
   auto position =
       store.database().run_transaction([&](sql::Transaction& sql) -> Result<bus::Position> {
-        TRY(forget_mempool(sql));
+        if (options.hears_mempool) TRY(forget_mempool(sql));
         return stored_position(sql);
       });
   if (!position) return fail(std::move(position).error());
