@@ -130,9 +130,10 @@ void add_status_schemas(RouteTable& table, const std::vector<ModuleSchema>& modu
       "Readiness",
       R"({"type":"object","required":["ready","state","reasons","halted"],"properties":{"ready":)"
       R"({"type":"boolean"},"state":{"enum":["ready","stale","unavailable"],"description":)"
-      R"("stale: it answers, from data that may be old; unavailable: requests fail"},"reasons":{"type":"array","items":{"type":"string"}},"halted":{"type":"array",)"
-      R"("items":{"type":"object","required":["name","problem","repair"],"properties":{"name":)"
-      R"({"type":"string"},"problem":{"type":"string"},"repair":{"type":"string"}}}}}})");
+      R"("stale: it answers, from data that may be old; unavailable: requests fail"},"reasons":{)"
+      R"("type":"array","items":{"type":"string"}},"halted":{"type":"array","items":{"type":)"
+      R"("object","required":["name","problem","repair"],"properties":{"name":{"type":"string"},)"
+      R"("problem":{"type":"string"},"repair":{"type":"string"}}}}}})");
   table.add_schema("Live",
                    R"({"type":"object","required":["live"],"properties":{"live":{"const":true}}})");
 }

@@ -62,6 +62,8 @@ class OpenModule {
   virtual void add_routes(api::RouteTable& table) { (void)table; }
   // Serving begins: metrics, and threads for what is to be done now and then.
   virtual void start(api::Metrics& metrics) { (void)metrics; }
+  // The process is about to stop: requests that take long end soon, with kCancelled. Thread-safe.
+  virtual void interrupt() {}
   // Ends what start() began; idempotent.
   virtual void stop() {}
 };

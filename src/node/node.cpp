@@ -246,6 +246,7 @@ Result<> Node::reload() {
 }
 
 void Node::stop() {
+  for (const Opened& opened : modules_) opened.open->interrupt();
   if (follower_) follower_->stop();
 }
 

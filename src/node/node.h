@@ -48,7 +48,7 @@ class Node {
   api::Status status() const;
   // Whether follow() failed because of our own store, which only a new start can mend.
   bool store_failed() const { return follower_ && follower_->store_failed(); }
-  // Ends follow(); thread-safe.
+  // Ends follow(), and requests that take long; thread-safe.
   void stop();
 
   chainstate::ChainState& chain() { return *chain_; }

@@ -1,6 +1,8 @@
 // The wallets as a module of the program: database, store and consumer of a running node.
 #pragma once
 
+#include <atomic>
+
 #include <coffer/wallet/consumer.h>
 #include "node/module.h"
 #include "wallet/routes/metrics.h"
@@ -22,6 +24,7 @@ class WalletModule final : public node::OpenModule {
   std::optional<std::string> status() const override;
   void add_routes(api::RouteTable& table) override;
   void start(api::Metrics& metrics) override;
+  void interrupt() override { stopping_ = true; }
   void stop() override;
 
   // Null when there are no wallets.
@@ -31,6 +34,7 @@ class WalletModule final : public node::OpenModule {
   const config::Config& config_;
   const chain::Network& network_;
   const bool read_only_;
+  std::atomic<bool> stopping_{false};
   std::unique_ptr<sql::Database> database_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<Consumer> consumer_;

@@ -87,6 +87,29 @@ TEST_P(Steps, InterruptedImportIsShorterImport) {
   EXPECT_EQ(everything(), before);
 }
 
+// Between two steps a block is applied, as a follower would: nothing is held there.
+TEST_P(Steps, ImportGivesWayToBlocksAndCanBeStopped) {
+  int steps = 0;
+  StoreOptions options;
+  options.step = 7;
+  options.go_on = [&] {
+    mine({pay(at(receive_, 3))});
+    return ++steps < 3;
+  };
+  const auto polite = Store::open(engine_->database(), network(), options).value();
+  ImportOptions wanted;
+  wanted.watch_to = 50;
+  const auto stopped = polite->import_descriptor(carol_, receive_, wanted);
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code, Code::kCancelled) << stopped.error().message;
+  EXPECT_EQ(info(carol_).derived_to, 21u);
+  EXPECT_EQ(balance(carol_).confirmed, 30u);
+  ok(store().verify());
+  steps = -100;  // the same again does the rest
+  ok(polite->import_descriptor(carol_, receive_, wanted));
+  EXPECT_EQ(info(carol_).derived_to, 50u);
+}
+
 TEST_P(Steps, ImportInterruptedBeforeGapGivesOutNothing) {
   forbid("addresses", "NEW.address_index >= 10");
   (void)code(small_->import_descriptor(carol_, receive_, {}));

@@ -27,6 +27,9 @@ struct StoreOptions {
   // How many descriptor indexes an import adds, and how many transactions a prune deletes, in one
   // commit.
   std::size_t step = 1'000;
+  // Called between two steps of a long import, while it holds nothing: others have their turn to
+  // write then. False ends the import with kCancelled. May be null.
+  std::function<bool()> go_on = nullptr;
   // Returns the hash of the block at a height, or nothing if it is not known here. May be null.
   std::function<Result<std::optional<Hash256>>(std::uint64_t height)> block_at = nullptr;
   // Whether open() may create or migrate the tables.
@@ -171,7 +174,8 @@ struct StoreStats {
 // or script that is not there is kNotFound everywhere; besides the codes named here everything may
 // return those of sql::Reader. Each writing call is one durable transaction, but
 // import_descriptor, import_core and prune take one for each StoreOptions::step, and what is done
-// of them is valid by itself: the same call again does the rest.
+// of them is valid by itself: the same call again does the rest. Imports may end with kCancelled
+// between two.
 class Store {
  public:
   // Prepares the schema as StoreOptions::schema says. The wallet knows Bitcoin's transactions only.

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/result.h"
 #include "base/shell.h"
+#include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/table.h"
@@ -132,12 +133,13 @@ Result<> run_wallet_import_history(const Context& context, const WalletHistory& 
                 "the file is read twice, so it cannot be standard input; save it to a file first");
   const OpenWallet session = TRY(OpenWallet::open(context.config));
   const wallet::WalletId wallet = TRY(session.find(history.wallet));
+  const cli::CatchInterrupts stoppable;
   cli::ProgressBar progress({.label = "importing", .unit = "lines", .total = {}}, system_clock(),
                             cli::stderr_output());
   wallet::HistoryImportOptions options;
   options.progress = [&](std::uint64_t lines) {
     progress.update(lines);
-    return true;
+    return session.go_on();
   };
   if (history.dry_run) {
     const auto tried = TRY(wallet::try_history(*session.store, wallet, history.file, options));

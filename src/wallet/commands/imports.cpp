@@ -2,6 +2,7 @@
 #include <coffer/chain/address.h>
 #include "base/file.h"
 #include "base/result.h"
+#include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/table.h"
 #include "wallet/commands/commands.h"
@@ -36,6 +37,7 @@ Result<> run_wallet_create(const Context& context, const cli::Invocation&, const
 }
 
 Result<> run_wallet_import_descriptor(const WalletCommand& on, const ImportDescriptor& import) {
+  const cli::CatchInterrupts stoppable;
   const wallet::Imported done =
       TRY(cli::as_usage_error(on.store.import_descriptor(on.wallet, import.descriptor, import)));
   return print_imported(on.context, done);
@@ -70,6 +72,7 @@ Result<> run_wallet_import_core(const Context& context, const CoreArguments& giv
                                     : read_file_or_pipe(file, wallet::kMaxCoreExportBytes));
   const wallet::CoreExport core =
       TRY_IN(file, wallet::parse_core_export(session.network, as_text(text)));
+  const cli::CatchInterrupts stoppable;
   const wallet::Imported done = TRY(session.store->import_core(wallet, core));
   return print_imported(context, done);
 }

@@ -1,6 +1,8 @@
 // The wallets for a command: the SQL database is opened directly, beside whoever else uses it.
 #pragma once
 
+#include <functional>
+
 #include <coffer/wallet/store.h>
 #include "config/config.h"
 
@@ -11,6 +13,9 @@ struct OpenWallet {
   chain::Network network;
   std::unique_ptr<sql::Database> database;
   std::unique_ptr<wallet::Store> store;
+  // Between two steps of long work, holding nothing: leaves others their turn to write. False once
+  // the command was asked to end (cli::CatchInterrupts).
+  std::function<bool()> go_on;
 
   // The network is that of the data directory, or else of the database, or else of the settings.
   // Only with `create` a database that is not there is made. Errors: kNotFound and kUnavailable

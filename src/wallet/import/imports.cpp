@@ -237,7 +237,7 @@ class Importer {
 
 Result<Imported> import_all(sql::Database& database, const chain::Network& network, WalletId wallet,
                             std::string_view account, const std::vector<Wanted>& all,
-                            std::size_t at_once) {
+                            const StoreOptions& options) {
   Imported sum;
   std::span<const Wanted> list = all;
   for (bool first = true; first || !list.empty(); first = false) {
@@ -247,7 +247,7 @@ Result<Imported> import_all(sql::Database& database, const chain::Network& netwo
           TRY(TxLifecycle(sql, wallet).lock());
           Importer importer(sql, network, wallet, account);
           if (first) TRY(importer.check(list));
-          Step made = TRY(importer.run(list, at_once));
+          Step made = TRY(importer.run(list, options.step));
           TRY(importer.demote_inactive_descriptors(all));
           return made;
         },
@@ -256,6 +256,11 @@ Result<Imported> import_all(sql::Database& database, const chain::Network& netwo
     sum.descriptors += step->imported.descriptors;
     sum.addresses += step->imported.addresses;
     list = list.subspan(step->done);
+    if (!list.empty() && options.go_on && !options.go_on())
+      return fail(Code::kCancelled,
+                  "stopped after {} new addresses, which are kept; the same import again does the "
+                  "rest",
+                  sum.addresses);
   }
   return sum;
 }
@@ -279,7 +284,7 @@ Result<Imported> Store::import_descriptor(WalletId wallet, std::string_view text
     list.push_back({&alternatives[i], alternatives[i].canonical(),
                     options.internal || i == 1 ? 1u : 0u, options.next_index.value_or(0),
                     options.watch_to.value_or(0)});
-  return import_all(database_, network_, wallet, options.account, list, options_.step);
+  return import_all(database_, network_, wallet, options.account, list, options_);
 }
 
 Result<Imported> Store::import_core(WalletId wallet, const CoreExport& core) {
@@ -305,7 +310,7 @@ Result<Imported> Store::import_core(WalletId wallet, const CoreExport& core) {
     if (entry->range) wanted.watch_to = std::min(entry->range->last, kMaxIndex - 1) + 1;
     list.push_back(std::move(wanted));
   }
-  return import_all(database_, network_, wallet, ImportOptions().account, list, options_.step);
+  return import_all(database_, network_, wallet, ImportOptions().account, list, options_);
 }
 
 Result<Imported> Store::import_script(WalletId wallet, ByteView script,
