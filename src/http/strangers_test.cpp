@@ -73,8 +73,8 @@ TEST(Strangers, HealthGetsInWhenEveryPlaceIsBusy) {
   EXPECT_EQ(get(server->url() + "/hello/me")->status, 503);
   for (int i = 0; i < 40; ++i) {
     const auto health = get(server->url() + "/health");
-    ASSERT_TRUE(health) << health.error().message;
-    EXPECT_EQ(health->body, "live");
+    EXPECT_TRUE(health && health->body == "live") << (health ? health->body : "no answer");
+    if (!health) break;
   }
   // A reserved place is for one short request, not for waiting.
   RawClient waits(server->address());

@@ -62,7 +62,8 @@ class LogEvents final : public chainstate::EventReader {
 };
 
 struct CommunityEvents::Feed {
-  explicit Feed(const Community& community) : events(community), hub(events, {.shared_log = true}) {}
+  explicit Feed(const Community& community)
+      : events(community), hub(events, {.shared_log = true}) {}
 
   LogEvents events;
   api::EventHub hub;  // reads the events

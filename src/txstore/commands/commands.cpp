@@ -1,5 +1,6 @@
 // The commands of the transaction store, as data.
 #include "txstore/commands/commands.h"
+#include "node/audited.h"
 #include "node/verb.h"
 
 namespace coffer::txstore {
@@ -179,7 +180,9 @@ std::vector<cli::Command> txstore_commands() {
        .examples = kTxExamples,
        .notes = "Commands that only read can run beside a daemon; the others ask it to do the "
                 "work."}};
-  for (const auto& list : {tx_read_commands(), tx_change_commands()})
+  for (const auto& list :
+       {tx_read_commands(), node::audited(tx_change_commands(), {"transaction", "output", "--until",
+                                                                 "--dry-run", "--yes"})})
     all.insert(all.end(), list.begin(), list.end());
   all.push_back(node::bench_group());
   all.push_back(bench_txstore());

@@ -1,4 +1,5 @@
 // The commands of the UTXO state, as data.
+#include "node/audited.h"
 #include "node/commands.h"
 #include "utxo/commands/commands.h"
 
@@ -136,25 +137,33 @@ std::vector<cli::Command> utxo_tool_commands() {
       command(utxo_command("verify", "Check every record, index entry and delta against the others",
                            "  coffer utxo verify\n"),
               run_utxo_verify),
-      command<UtxoBlock>(
-          utxo_command("rollback",
-                       "Roll back to a block; the next start applies later blocks again",
-                       "  coffer utxo rollback 1000\n"),
-          {{"block", &UtxoBlock::number, "Number of the last block to keep"}},
-          [](const Context& c, const UtxoBlock& a) { return run_utxo_rollback(c, a.number); }),
-      command(utxo_command("rebuild", "Delete the UTXO state; the next start builds it again",
-                           "  coffer utxo rebuild\n"),
-              [](const Context& c) { return node::run_rebuild(c, "utxo"); }),
-      command<UtxoWord>(
-          utxo_command("snapshot", "Copy the whole database into a new directory",
-                       "  coffer utxo snapshot /backup/monday\n"),
-          {{"directory", &UtxoWord::text, "Directory to create; must not exist"}},
-          [](const Context& c, const UtxoWord& a) { return run_utxo_snapshot(c, a.text); }),
-      command<UtxoWord>(
-          utxo_command("restore", "Copy a snapshot into an empty --data directory",
-                       "  coffer utxo restore /backup/monday --data /srv/new\n"),
-          {{"directory", &UtxoWord::text, "Directory that 'coffer utxo snapshot' created"}},
-          [](const Context& c, const UtxoWord& a) { return run_utxo_restore(c, a.text); }),
+      node::audited(
+          command<UtxoBlock>(
+              utxo_command("rollback",
+                           "Roll back to a block; the next start applies later blocks again",
+                           "  coffer utxo rollback 1000\n"),
+              {{"block", &UtxoBlock::number, "Number of the last block to keep"}},
+              [](const Context& c, const UtxoBlock& a) { return run_utxo_rollback(c, a.number); }),
+          {"block"}),
+      node::audited(
+          command(utxo_command("rebuild", "Delete the UTXO state; the next start builds it again",
+                               "  coffer utxo rebuild\n"),
+                  [](const Context& c) { return node::run_rebuild(c, "utxo"); }),
+          {}),
+      node::audited(
+          command<UtxoWord>(
+              utxo_command("snapshot", "Copy the whole database into a new directory",
+                           "  coffer utxo snapshot /backup/monday\n"),
+              {{"directory", &UtxoWord::text, "Directory to create; must not exist"}},
+              [](const Context& c, const UtxoWord& a) { return run_utxo_snapshot(c, a.text); }),
+          {"directory"}),
+      node::audited(
+          command<UtxoWord>(
+              utxo_command("restore", "Copy a snapshot into an empty --data directory",
+                           "  coffer utxo restore /backup/monday --data /srv/new\n"),
+              {{"directory", &UtxoWord::text, "Directory that 'coffer utxo snapshot' created"}},
+              [](const Context& c, const UtxoWord& a) { return run_utxo_restore(c, a.text); }),
+          {"directory"}),
   };
 }
 

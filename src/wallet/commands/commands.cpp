@@ -1,5 +1,6 @@
 // The commands of the wallet, as data: those that read, and all of them together.
 #include "wallet/commands/commands.h"
+#include "node/audited.h"
 
 namespace coffer::wallet {
 namespace {
@@ -202,8 +203,13 @@ std::vector<cli::Command> wallet_commands() {
        .summary = "Keep track of your own coins: balances, history, leases (Bitcoin)",
        .examples = kWalletExamples,
        .notes = "All of them may run beside a daemon. Amounts that are typed are satoshi."}};
-  for (const auto& list : {wallet_import_commands(), wallet_list_commands(), wallet_show_commands(),
-                           wallet_change_commands()})
+  // Neither descriptors nor labels: what they say is nobody's business.
+  const std::vector<std::string> shown = {"wallet",    "name",     "output",   "transaction",
+                                          "address",   "amount",   "kind",     "ref",
+                                          "--for",     "--status", "--height", "--from",
+                                          "--account", "--all",    "--force",  "--dry-run"};
+  for (const auto& list : {node::audited(wallet_import_commands(), shown), wallet_list_commands(),
+                           wallet_show_commands(), node::audited(wallet_change_commands(), shown)})
     all.insert(all.end(), list.begin(), list.end());
   all.push_back(node::bench_group());
   all.push_back(bench_wallet());
