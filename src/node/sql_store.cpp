@@ -20,6 +20,7 @@ sql::DatabaseOptions sql_database_options(const config::Config& config, std::str
                          ? "sqlite:" + (std::filesystem::path(config.data_dir) / file_name).string()
                          : std::string(location);
   options.max_connections = max_connections;
+  options.statement_timeout_ms = static_cast<int>(config.sql.statement_timeout_ms);
   return options;
 }
 
