@@ -242,8 +242,10 @@ Result<> SqliteDriver::bind(SqliteStatement& statement, const Params& params, Li
 
 Result<bool> SqliteDriver::step(SqliteStatement& statement) {
   if (sqlite3_stmt_busy(statement.handle) == 0) now_ms_ = -1;
-  if (options_.statement_timeout_ms > 0)
-    deadline_ms_ = system_clock().steady_ms() + options_.statement_timeout_ms;
+  if (options_.statement_timeout_ms > 0) {
+    began_ms_ = system_clock().steady_ms();
+    deadline_ms_ = began_ms_ + options_.statement_timeout_ms;
+  }
   const int rc = sqlite3_step(statement.handle);
   deadline_ms_ = 0;
   if (rc == SQLITE_ROW) return true;
