@@ -36,6 +36,8 @@ std::vector<std::string> Node::not_ready(const api::Status& s) const {
     else if (consumer.behind > config_.ready.max_behind)
       reasons.push_back(fmt::format("{} is {} blocks behind", consumer.name, consumer.behind));
   }
+  for (const auto& probe : probes_)
+    for (std::string& problem : probe->problems()) reasons.push_back(std::move(problem));
   for (const Opened& opened : modules_)
     for (std::string& reason : opened.open->not_ready()) reasons.push_back(std::move(reason));
   return reasons;

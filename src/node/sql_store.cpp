@@ -75,11 +75,13 @@ Result<std::vector<SqlDatabase>> find_sql_databases(const config::Config& config
   return all;
 }
 
-Result<> check_sql_network(const config::Config& config, const Module& module) {
+Result<> check_sql_network(const config::Config& config, const Module& module,
+                           const sql::StopSignal& stop) {
   auto options = module.sql->database(config);
   if (!options) return {};  // none with these settings
   const chain::Network network = TRY(chain::find_network(config.chain, config.network));
   options->create_if_missing = false;
+  options->stop = &stop;
   const auto database = sql::Database::open(*options);
   if (!database && database.error().code == Code::kNotFound) return {};
   if (!database) return fail(database.error());
