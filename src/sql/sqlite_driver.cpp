@@ -332,7 +332,13 @@ Result<std::unique_ptr<BatchSink>> SqliteDriver::insert_into(
 Result<> SqliteDriver::begin(const TransactionOptions& options) {
   if (options.access == Access::kWrite && access_ == Access::kRead)
     return failed({make_error(Code::kInternal, "this connection is for reading")});
-  return script(options.access == Access::kWrite ? "BEGIN IMMEDIATE" : "BEGIN");
+  if (options.access == Access::kRead) return script("BEGIN");
+  TRY(script("BEGIN IMMEDIATE"));
+  const int advanced = clock_.advance(db_);
+  if (advanced == SQLITE_OK) return {};
+  auto error = fail_with(advanced, "the time of the transaction");
+  rollback();
+  return error;
 }
 
 Result<> SqliteDriver::commit() {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sql/impl.h"
+#include "sql/sqlite_clock.h"
 
 namespace coffer::sql {
 
@@ -94,6 +95,7 @@ class SqliteDriver final : public Driver {
 
   const DatabaseOptions options_;
   const Access access_;
+  SqliteClock clock_;
   sqlite3* db_ = nullptr;
   std::int64_t began_ms_ = 0;     // the statement that runs
   std::int64_t deadline_ms_ = 0;  // of it; 0 = none

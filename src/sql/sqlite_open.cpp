@@ -21,10 +21,11 @@ constexpr int kMostOpens = 10;               // while the file is replaced again
 }  // namespace
 
 SqliteDriver::SqliteDriver(const DatabaseOptions& options, Access access)
-    : options_(options), access_(access) {}
+    : options_(options), access_(access), clock_(options.clock) {}
 
 SqliteDriver::~SqliteDriver() {
   cache_.clear();
+  clock_.forget_statement();
   sqlite3_close_v2(db_);
 }
 
@@ -135,10 +136,7 @@ Result<> SqliteDriver::register_now() {
 // The same answer throughout one statement, as on PostgreSQL.
 void SqliteDriver::now(sqlite3_context* context, int, sqlite3_value**) {
   auto& driver = *static_cast<SqliteDriver*>(sqlite3_user_data(context));
-  if (driver.now_ms_ < 0) {
-    const Clock* clock = driver.options_.clock;
-    driver.now_ms_ = clock != nullptr ? clock->unix_ms() : system_clock().unix_ms();
-  }
+  if (driver.now_ms_ < 0) driver.now_ms_ = driver.clock_.now_ms(driver.db_);
   sqlite3_result_int64(context, driver.now_ms_);
 }
 
