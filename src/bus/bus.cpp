@@ -22,6 +22,8 @@ std::size_t weight(const Event& event) {
 
 namespace {
 
+constexpr std::string_view kGoesOn = "it goes on by itself once that is there again";
+
 // Something around the consumer failed: its data are whole, nothing need be rebuilt.
 bool is_outside(const Error& error) {
   return error.code == Code::kUnavailable || error.code == Code::kTimeout;
@@ -37,7 +39,9 @@ struct Bus::ConsumerQueue {
   std::condition_variable changed;  // queue, idle, state or stop
   std::deque<Event> events;
   std::size_t queued_bytes = 0;
-  bool idle = true;  // nothing queued, nothing in hand, all flushed
+  bool can_wait = false;
+  bool idle = true;                                  // nothing queued, nothing in hand, all flushed
+  std::chrono::steady_clock::time_point busy_since;  // with the event in hand
   bool closed = false;
   int drains = 0;     // callers that wait for idle
   bool more = false;  // the source is known to have blocks after the last one handled
@@ -59,6 +63,7 @@ void Bus::add(Consumer& consumer) {
   CHECK(find(consumer.name()) == nullptr);
   queues_.push_back(std::make_unique<ConsumerQueue>());
   queues_.back()->consumer = &consumer;
+  queues_.back()->can_wait = consumer.can_wait();
 }
 
 void Bus::start() {
@@ -73,16 +78,35 @@ Bus::ConsumerQueue* Bus::find(std::string_view name) const {
   return nullptr;
 }
 
+void Bus::wait_for_consumer(ConsumerQueue& queue, std::unique_lock<std::mutex>& lock,
+                            const std::function<bool()>& done) {
+  const std::chrono::milliseconds patience(options_.patience_ms);
+  while (!done()) {
+    if (!queue.can_wait) {
+      queue.changed.wait(lock);
+      continue;
+    }
+    queue.changed.wait_until(lock, queue.busy_since + patience);
+    if (done() || std::chrono::steady_clock::now() < queue.busy_since + patience) continue;
+    lock.unlock();
+    stop_delivery(queue, ConsumerState::kWaiting,
+                  fmt::format("has been busy with one event for {} ms", options_.patience_ms),
+                  std::string(kGoesOn));
+    lock.lock();
+  }
+}
+
 Result<> Bus::enqueue(ConsumerQueue& queue, const Event& event) {
   const std::size_t bytes = weight(event);
   std::unique_lock lock(queue.mutex);
-  queue.changed.wait(lock, [&] {
+  wait_for_consumer(queue, lock, [&] {
     if (stopping_ || queue.state != ConsumerState::kRunning) return true;
     return queue.events.empty() || (queue.events.size() < options_.queue_events &&
                                     queue.queued_bytes + bytes <= options_.queue_bytes);
   });
   if (stopping_) return fail(Code::kCancelled, "stopping");
   if (queue.state != ConsumerState::kRunning) return {};
+  if (queue.idle) queue.busy_since = std::chrono::steady_clock::now();
   queue.events.push_back(event);
   queue.queued_bytes += bytes;
   queue.idle = false;
@@ -128,7 +152,7 @@ Result<> Bus::with_retries(ConsumerQueue& queue, const std::function<Result<>()>
   int pause_ms = options_.first_pause_ms;
   for (int left = options_.retries;; --left) {
     Result<> result = call();
-    if (result || !result.error().retryable || left == 0) return result;
+    if (result || !result.error().retryable || left == 0 || stopping_) return result;
     log::warn("consumer tries again", {{"consumer", queue.consumer->name()},
                                        {"problem", result.error().message},
                                        {"pause_ms", pause_ms}});
@@ -221,10 +245,12 @@ void Bus::run(ConsumerQueue& queue) {
     Event event = std::move(queue.events.front());
     queue.events.pop_front();
     queue.queued_bytes -= weight(event);
+    queue.busy_since = std::chrono::steady_clock::now();
     queue.changed.notify_all();
     lock.unlock();
     Result<> result = handle(queue, event);
     lock.lock();
+    queue.busy_since = std::chrono::steady_clock::now();
     if (const auto* applied = std::get_if<BlockApplied>(&event)) {
       queue.more = applied->behind > 0;
       queue.flush_at =
@@ -239,6 +265,7 @@ void Bus::run(ConsumerQueue& queue) {
     // Flush once nothing more waits, so that held-back commits never outlast the burst.
     while (result && queue.events.empty() && !queue.idle &&
            queue.state == ConsumerState::kRunning) {
+      queue.busy_since = std::chrono::steady_clock::now();
       lock.unlock();
       result = with_retries(queue, [&] { return queue.consumer->flush(); });
       lock.lock();
@@ -253,10 +280,10 @@ void Bus::run(ConsumerQueue& queue) {
     if (!result && queue.state == ConsumerState::kRunning) {
       lock.unlock();
       const bool outside = is_outside(result.error());
-      const bool waits = outside && queue.consumer->can_wait();
+      const bool waits = outside && queue.can_wait;
       stop_delivery(queue, waits ? ConsumerState::kWaiting : ConsumerState::kHalted,
                     result.error().message,
-                    waits     ? "it goes on by itself once that is there again"
+                    waits     ? std::string(kGoesOn)
                     : outside ? "remove the cause and start again"
                               : queue.consumer->repair());
       lock.lock();
@@ -269,7 +296,7 @@ Result<> Bus::drain() {
     std::unique_lock lock(queue->mutex);
     ++queue->drains;
     queue->changed.notify_all();
-    queue->changed.wait(lock, [&] { return queue->idle || stopping_; });
+    wait_for_consumer(*queue, lock, [&] { return queue->idle || stopping_; });
     --queue->drains;
   }
   if (stopping_) return fail(Code::kCancelled, "stopping");

@@ -307,6 +307,44 @@ TEST(Bus, FullQueueMakesThePublisherWait) {
   EXPECT_EQ(slow.position().block_count(), 10u);
 }
 
+TEST(Bus, HungConsumerWaitsAndKeepsNobody) {  // E13
+  Recorder steady("steady"), remote("remote");
+  std::promise<void> answer;
+  remote.gate = answer.get_future().share();
+  remote.waits = true;
+  Bus bus({.queue_events = 2, .first_wait_ms = 1, .patience_ms = 50});
+  bus.add(steady), bus.add(remote);
+  bus.start();
+  for (std::uint64_t i = 0; i < 10; ++i) ASSERT_TRUE(bus.publish(toy_block(i)));
+  ASSERT_TRUE(bus.drain());
+  EXPECT_EQ(steady.position().block_count(), 10u);
+  EXPECT_EQ(bus.consumers()[1].state, ConsumerState::kWaiting);
+  EXPECT_EQ(bus.consumers()[1].problem, "has been busy with one event for 50 ms");
+  EXPECT_FALSE(bus.has_recovered());
+  // What it had in hand is done, and it is fed from there on.
+  answer.set_value();
+  while (!bus.has_recovered()) std::this_thread::yield();
+  bus.resume();
+  EXPECT_EQ(bus.lowest_position()->block_count(), 1u);
+  for (std::uint64_t i = 1; i < 10; ++i) ASSERT_TRUE(bus.publish(toy_block(i)));
+  ASSERT_TRUE(bus.drain());
+  EXPECT_EQ(remote.position().block_count(), 10u);
+}
+
+TEST(Bus, DrainDoesNotWaitForHungConsumer) {  // E13
+  Recorder remote("remote");
+  std::promise<void> answer;
+  remote.gate = answer.get_future().share();
+  remote.waits = true;
+  Bus bus({.patience_ms = 50});
+  bus.add(remote);
+  bus.start();
+  ASSERT_TRUE(bus.publish(toy_block(0)));
+  ASSERT_TRUE(bus.drain());
+  EXPECT_EQ(bus.consumers()[0].state, ConsumerState::kWaiting);
+  answer.set_value();
+}
+
 TEST(Bus, StopHandlesQueuedEventsAndRefusesMore) {
   Recorder a("a");
   Bus bus;

@@ -70,6 +70,10 @@ struct EventsConfig {
   std::uint64_t keep = 10'000;
 };
 
+struct SqlConfig {
+  std::uint64_t statement_timeout_ms = 30'000;
+};
+
 struct RocksdbConfig {
   std::uint64_t block_cache_mb = 64;
 };
@@ -94,6 +98,7 @@ struct Config {
   DevnetConfig devnet;
   EventsConfig events;
   RocksdbConfig rocksdb;
+  SqlConfig sql;
 
   std::string file;  // the file that was read; empty if there was none
   // Keys that somebody set, and where: the others hold defaults, which nobody need have meant.

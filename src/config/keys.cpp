@@ -184,6 +184,12 @@ std::vector<Key> core_keys() {
        .help = "Memory for RocksDB's cache of data read from disk, in MiB.",
        .min = 1,
        .max = 1'048'576},
+      {.name = "sql.statement_timeout_ms",
+       .slot = SLOT(sql.statement_timeout_ms),
+       .help = "Longest time for one statement to an SQL database, in milliseconds; a server that "
+               "does not answer is given up up to five seconds later.",
+       .min = 1'000,
+       .max = 3'600'000},
 
       {.name = "devnet.seed",
        .slot = SLOT(devnet.seed),

@@ -26,6 +26,7 @@
 #include "json/value.h"
 #include "sql/distribute.h"
 #include "sql/migrations.h"
+#include "sql/stop_signal.h"
 
 namespace coffer::node {
 
@@ -41,6 +42,7 @@ struct OpenContext {
   bool log_rollbacks = true;
   // Old blocks once more, from a source of their own, beside the follower.
   std::function<Result<std::unique_ptr<bus::BlockReader>>()> open_blocks = nullptr;
+  const sql::StopSignal* stop = nullptr;  // for the sql::DatabaseOptions of its databases
 };
 
 // A module that is open, or that the settings switched off: then it has no consumer and no status,
@@ -59,6 +61,9 @@ class OpenModule {
   // Why the process is not ready as far as this module goes; its consumer is judged by the node,
   // which also fills in the name. Thread-safe, quick.
   virtual std::vector<api::NotReady> not_ready() const { return {}; }
+  // Its SQL databases that are open now, which the node asks now and then whether they answer. They
+  // stay open until it is destroyed. Thread-safe, quick.
+  virtual std::vector<const sql::Database*> databases() const { return {}; }
   virtual void add_routes(api::RouteTable& table) { (void)table; }
   // Serving begins: metrics, and threads for what is to be done now and then.
   virtual void start(api::Metrics& metrics) { (void)metrics; }

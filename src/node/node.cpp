@@ -85,7 +85,7 @@ Result<std::unique_ptr<Node>> Node::open(const config::Config& config, NodeOptio
 
 Result<> Node::open_stores() {
   for (const Module* module : modules())
-    if (module->sql && !options_.read_only) TRY(check_sql_network(config_, *module));
+    if (module->sql && !options_.read_only) TRY(check_sql_network(config_, *module, stop_));
   kv::DatabaseOptions options = TRY(database_options(config_, options_.read_only));
   db_ = TRY(kv::Database::open(options));
   if (options_.read_only) TRY(take_stored_network());
@@ -136,7 +136,8 @@ Result<> Node::open_modules(std::span<const chain::GenesisUtxo> genesis) {
                             .read_only = options_.read_only,
                             .one_shot = options_.one_shot,
                             .log_rollbacks = options_.log_rollbacks,
-                            .open_blocks = [this] { return open_blocks(); }};
+                            .open_blocks = [this] { return open_blocks(); },
+                            .stop = &stop_};
   for (const Module* module : modules()) {
     modules_.push_back({module, TRY_IN(module->name, module->open(context))});
     if (bus::Consumer* consumer = modules_.back().open->consumer()) bus_->add(*consumer);
@@ -197,6 +198,7 @@ Result<> Node::open_source() {
 Node::~Node() {
   stop();
   service_.reset();
+  probes_.clear();
   for (const Opened& opened : modules_) opened.open->stop();
   if (bus_) bus_->stop();
 }
@@ -232,6 +234,9 @@ Result<> Node::serve() {
   };
   for (const Opened& opened : modules_) {
     opened.open->start(metrics_);
+    if (opened.module->sql)
+      probes_.push_back(std::make_unique<DatabaseProbe>(
+          opened.module->name, [open = opened.open.get()] { return open->databases(); }, stop_));
     if (opened.module->status_schema != nullptr)
       options.module_schemas.push_back(
           {std::string(opened.module->name), opened.module->status_schema()});
@@ -246,6 +251,7 @@ Result<> Node::reload() {
 }
 
 void Node::stop() {
+  stop_.request();
   for (const Opened& opened : modules_) opened.open->interrupt();
   if (follower_) follower_->stop();
 }

@@ -12,6 +12,7 @@
 #include "chainstate/totals.h"
 #include "config/config.h"
 #include "feed/devnet_chain.h"
+#include "node/database_probe.h"
 #include "node/module.h"
 
 namespace coffer::node {
@@ -48,7 +49,7 @@ class Node {
   api::Status status() const;
   // Whether follow() failed because of our own store, which only a new start can mend.
   bool store_failed() const { return follower_ && follower_->store_failed(); }
-  // Ends follow(), and requests that take long; thread-safe.
+  // Ends follow(), requests that take long, and soon every wait for an SQL database; thread-safe.
   void stop();
 
   chainstate::ChainState& chain() { return *chain_; }
@@ -79,6 +80,7 @@ class Node {
   feed::DevnetOptions devnet_;  // when the source is simulated
   bool identity_written_ = false;
   // Destroyed from the last to the first: users before what they use.
+  sql::StopSignal stop_;
   api::Metrics metrics_;
   std::unique_ptr<kv::Database> db_;
   std::unique_ptr<chainstate::ChainState> chain_;
@@ -92,6 +94,7 @@ class Node {
   std::unique_ptr<bus::Bus> bus_;
   std::unique_ptr<feed::Source> source_;
   std::unique_ptr<follow::Follower> follower_;
+  std::vector<std::unique_ptr<DatabaseProbe>> probes_;
   std::unique_ptr<api::Service> service_;
 };
 

@@ -59,6 +59,9 @@ std::vector<api::NotReady> Node::not_ready(const api::Status& s) const {
       reasons.push_back(
           {consumer.name, fmt::format("{} is {} blocks behind", consumer.name, consumer.behind)});
   }
+  for (const auto& probe : probes_)
+    for (std::string& problem : probe->problems())
+      reasons.push_back({std::string(probe->module()), std::move(problem), false});
   for (const Opened& opened : modules_)
     for (api::NotReady& reason : opened.open->not_ready()) {
       reason.consumer = opened.module->name;

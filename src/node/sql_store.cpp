@@ -20,6 +20,7 @@ sql::DatabaseOptions sql_database_options(const config::Config& config, std::str
                          ? "sqlite:" + (std::filesystem::path(config.data_dir) / file_name).string()
                          : std::string(location);
   options.max_connections = max_connections;
+  options.statement_timeout_ms = static_cast<int>(config.sql.statement_timeout_ms);
   return options;
 }
 
@@ -74,11 +75,13 @@ Result<std::vector<SqlDatabase>> find_sql_databases(const config::Config& config
   return all;
 }
 
-Result<> check_sql_network(const config::Config& config, const Module& module) {
+Result<> check_sql_network(const config::Config& config, const Module& module,
+                           const sql::StopSignal& stop) {
   auto options = module.sql->database(config);
   if (!options) return {};  // none with these settings
   const chain::Network network = TRY(chain::find_network(config.chain, config.network));
   options->create_if_missing = false;
+  options->stop = &stop;
   const auto database = sql::Database::open(*options);
   if (!database && database.error().code == Code::kNotFound) return {};
   if (!database) return fail(database.error());

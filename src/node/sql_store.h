@@ -6,6 +6,7 @@
 #include "config/config.h"
 #include "node/module.h"
 #include "sql/location.h"
+#include "sql/stop_signal.h"
 
 namespace coffer::node {
 
@@ -46,7 +47,8 @@ Result<std::vector<SqlDatabase>> find_sql_databases(const config::Config& config
 
 // Before anything is made beside data that are there: that they are of the network of the settings.
 // Errors: kConflict naming the next step; those of sql::Database::open but kNotFound.
-Result<> check_sql_network(const config::Config& config, const Module& module);
+Result<> check_sql_network(const config::Config& config, const Module& module,
+                           const sql::StopSignal& stop);
 
 // Of a database that holds data already: their network is taken over from it where the settings do
 // not give one. Errors: kConflict if they give another.

@@ -11,11 +11,19 @@
 #include "base/result.h"
 #include "sql/impl.h"
 #include "sql/pool_impl.h"
+#include "sql/stop_signal.h"
 
 namespace coffer::sql {
 namespace {
 
 constexpr std::int64_t kFirstPauseMs = 4, kLongestPauseMs = 500;
+
+// The pool says kTimeout. To whoever asked, a database whose connections are all in use is not
+// there now, whatever keeps them.
+Error all_in_use(Error error) {
+  if (error.code == Code::kTimeout) error.code = Code::kUnavailable;
+  return error;
+}
 
 void sleep_ms(std::int64_t ms) {
   std::this_thread::sleep_for(std::chrono::milliseconds(ms));
@@ -81,7 +89,9 @@ const std::string& Database::name() const {
 }
 
 Result<Connection> Database::acquire(Access access) {
-  return acquire_within(access, options_.pool_timeout_ms);
+  auto connection = acquire_within(access, options_.pool_timeout_ms);
+  if (!connection) return fail(all_in_use(std::move(connection).error()));
+  return connection;
 }
 
 Result<Connection> Database::acquire_within(Access access, std::int64_t wait_ms) {
@@ -114,7 +124,7 @@ Result<> Database::attempt_transaction(const TransactionOptions& options,
     if (!connection) {
       const Error& error = connection.error();
       if (error.code == Code::kUnavailable && error.retryable) trouble = Trouble::kLost;
-      return fail(std::move(connection).error());
+      return fail(all_in_use(std::move(connection).error()));
     }
     Driver& driver = *connection->owned_;
     const auto done = [&]() -> Result<> {
@@ -136,7 +146,8 @@ Result<> Database::attempt_transaction(const TransactionOptions& options,
     const bool again = trouble == Trouble::kTryAgain || trouble == Trouble::kLost ||
                        (trouble == Trouble::kUnknownOutcome && options.idempotent);
     if (!again) return done;
-    if (attempt >= options.max_attempts || clock.steady_ms() >= give_up_ms) {
+    const bool stopping = options_.stop != nullptr && options_.stop->is_requested();
+    if (stopping || attempt >= options.max_attempts || clock.steady_ms() >= give_up_ms) {
       done.error().message += fmt::format(" (gave up after {} attempts)", attempt);
       return done;
     }

@@ -10,6 +10,8 @@
 namespace coffer::sql::test {
 namespace {
 
+constexpr std::size_t kCore = 2;  // versions of core
+
 // A module of three versions as seen by programs of different age.
 class MigrationsTest : public EngineTest {
  protected:
@@ -43,19 +45,19 @@ COFFER_ON_EVERY_ENGINE(MigrationsTest);
 TEST_P(MigrationsTest, FreshDatabase) {
   const auto before = migration_status(db(), of_version(3));
   ASSERT_TRUE(before) << before.error().message;
-  EXPECT_EQ(before->pending.size(), 4u);
-  EXPECT_EQ(before->pending[1], "toy 1 first");
+  EXPECT_EQ(before->pending.size(), kCore + 3);
+  EXPECT_EQ(before->pending[kCore], "toy 1 first");
   EXPECT_EQ(before->identity, std::nullopt);
   const auto applied = migrate(db(), of_version(3));
   ASSERT_TRUE(applied) << applied.error().message;
-  ASSERT_EQ(applied->size(), 4u);
+  ASSERT_EQ(applied->size(), kCore + 3);
   EXPECT_EQ(applied->at(0).module, "core");
   EXPECT_EQ(number("SELECT count(*) FROM toy"), 3);
   const auto after = migration_status(db(), of_version(3)).value();
   EXPECT_TRUE(after.pending.empty());
-  ASSERT_EQ(after.applied.size(), 4u);
-  EXPECT_EQ(after.applied[3].name, "third");
-  EXPECT_NEAR(static_cast<double>(after.applied[3].at_ms),
+  ASSERT_EQ(after.applied.size(), kCore + 3);
+  EXPECT_EQ(after.applied[kCore + 2].name, "third");
+  EXPECT_NEAR(static_cast<double>(after.applied[kCore + 2].at_ms),
               static_cast<double>(system_clock().unix_ms()), 60'000);
   EXPECT_TRUE(migrate(db(), of_version(3))->empty());
   EXPECT_EQ(number("SELECT count(*) FROM toy"), 3);
@@ -127,7 +129,7 @@ TEST_P(MigrationsTest, FailureLeavesNothing) {
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("migration toy 3 (third)"), std::string::npos);
   EXPECT_TRUE(migration_status(db(), of_version(3))->applied.empty());
-  EXPECT_EQ(migrate(db(), of_version(3))->size(), 4u);
+  EXPECT_EQ(migrate(db(), of_version(3))->size(), kCore + 3);
 }
 
 TEST_P(MigrationsTest, DatabaseBelongsToOneNetwork) {
@@ -202,7 +204,7 @@ TEST_P(MigrationsTest, MustBeCurrentRefusesOlderSchema) {
 }
 
 TEST_P(MigrationsTest, CreateIfMissingCreatesNewDatabase) {
-  EXPECT_EQ(prepare_schema(db(), of_version(3), Schema::kCreateIfMissing)->size(), 4u);
+  EXPECT_EQ(prepare_schema(db(), of_version(3), Schema::kCreateIfMissing)->size(), kCore + 3);
   EXPECT_TRUE(prepare_schema(db(), of_version(3), Schema::kCreateIfMissing)->empty());
 }
 
@@ -252,7 +254,7 @@ TEST_P(MigrationsTest, TwoProcessesAtOnce) {
     applied += WEXITSTATUS(status);
   }
   for (const int fd : {ready[0], ready[1], go[0], go[1]}) ::close(fd);
-  EXPECT_EQ(applied, 4);
+  EXPECT_EQ(applied, static_cast<int>(kCore) + 3);
   EXPECT_EQ(number("SELECT count(*) FROM toy"), 3);
 }
 
@@ -271,7 +273,7 @@ TEST(SqliteMigrations, MayRebuildATableThatOthersReferTo) {
       {"toy", Dialect::kSqlite, 2, "b", "2",
        "CREATE TABLE p2(id INTEGER PRIMARY KEY, x TEXT) STRICT;"
        "INSERT INTO p2(id) SELECT id FROM p; DROP TABLE p; ALTER TABLE p2 RENAME TO p"});
-  EXPECT_EQ(migrate(*database, {.known = known})->size(), 3u);
+  EXPECT_EQ(migrate(*database, {.known = known})->size(), kCore + 2);
   known.push_back({"toy", Dialect::kSqlite, 3, "c", "3", "DELETE FROM p"});
   const auto refused = migrate(*database, {.known = known});
   ASSERT_FALSE(refused);

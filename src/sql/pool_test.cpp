@@ -23,7 +23,7 @@ TEST_P(PoolTest, EmptyPoolTimesOutAndRecovers) {
     auto two = db().acquire().value();
     const auto none = db().acquire();
     ASSERT_FALSE(none);
-    EXPECT_EQ(none.error().code, Code::kTimeout);
+    EXPECT_EQ(none.error().code, Code::kUnavailable);
     EXPECT_NE(none.error().message.find("all 2 connections"), std::string::npos);
     expect_one_line(none.error());
   }
@@ -83,7 +83,7 @@ TEST_P(PoolTest, WriterWaitsForItsTurnLongerThanForAConnection) {
     EXPECT_EQ(waiting.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
     const auto none = db().run_transaction(insert, {.give_up_after_ms = 20});
     ASSERT_FALSE(none);
-    EXPECT_EQ(none.error().code, Code::kTimeout) << none.error().message;
+    EXPECT_EQ(none.error().code, Code::kUnavailable) << none.error().message;
   }
   end.set_value();
   EXPECT_TRUE(slow.get());

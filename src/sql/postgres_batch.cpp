@@ -58,19 +58,14 @@ class PgBatch final : public BatchSink {
 
   Result<> take_answers() {
     while (outstanding_ > 0) {
-      PGresult* result = TRY(pipeline_.next_result());
-      if (result == nullptr) {
-        if (PQstatus(connection()) != CONNECTION_OK) return check(nullptr);
-        continue;
-      }
+      PgResult result = TRY(pipeline_.next_result());
+      if (!result) continue;
       --outstanding_;
       bytes_ = 0;
-      if (PQresultStatus(result) == PGRES_PIPELINE_ABORTED) {
-        PQclear(result);  // follows the error that has been remembered
-        continue;
-      }
-      changed_ += changed_rows(result);
-      TRY(check(result));
+      if (PQresultStatus(result.get()) == PGRES_PIPELINE_ABORTED)
+        continue;  // follows the error that has been remembered
+      changed_ += changed_rows(result.get());
+      TRY(check(result.release()));
     }
     return {};
   }
@@ -79,18 +74,13 @@ class PgBatch final : public BatchSink {
   Result<> close() {
     if (closed_) return {};
     closed_ = true;
-    if (PQstatus(connection()) != CONNECTION_OK) return {};
+    if (driver_.is_broken()) return {};
     driver_.waited();
     TRY(pipeline_.sync());
     for (bool synced = false; !synced;) {
       [[maybe_unused]] const auto taken = take_answers();  // the driver remembers its error
-      PGresult* result = TRY(pipeline_.next_result());
-      if (result == nullptr) {
-        if (PQstatus(connection()) != CONNECTION_OK) return check(nullptr);
-        continue;
-      }
-      synced = PQresultStatus(result) == PGRES_PIPELINE_SYNC;
-      PQclear(result);
+      const PgResult result = TRY(pipeline_.next_result());
+      synced = PQresultStatus(result.get()) == PGRES_PIPELINE_SYNC;
     }
     return pipeline_.close();
   }
@@ -173,10 +163,10 @@ class PgCopy final : public BatchSink {
 
   Result<> flush() {
     if (buffer_.empty()) return {};
-    const int sent =
+    const int put =
         PQputCopyData(driver_.handle(), buffer_.data(), static_cast<int>(buffer_.size()));
     buffer_.clear();
-    if (sent == 1) return {};
+    if (put == 1 && driver_.flush()) return {};
     TRY(driver_.check(nullptr, sql_));
     return {};
   }
@@ -185,14 +175,21 @@ class PgCopy final : public BatchSink {
   Result<std::int64_t> end(const char* reason) {
     ended_ = true;
     driver_.waited();
-    PQputCopyEnd(driver_.handle(), reason);
     std::int64_t changed = 0;
     Result<> done;
-    while (PGresult* result = PQgetResult(driver_.handle())) {
-      if (reason == nullptr) changed += changed_rows(result);
+    const auto take = [&](PGresult* result) {
+      if (reason == nullptr && result != nullptr) changed += changed_rows(result);
       auto checked = driver_.check(result, sql_);
       if (!checked && done) done = std::unexpected(std::move(checked).error());
-      if (PQstatus(driver_.handle()) != CONNECTION_OK) break;
+    };
+    if (driver_.is_broken() || PQputCopyEnd(driver_.handle(), reason) != 1 || !driver_.flush()) {
+      take(nullptr);
+      return fail(std::move(done).error());
+    }
+    for (bool ended = false; !ended;) {
+      auto next = driver_.next_result();
+      ended = !next || !*next;
+      if (!next || *next) take(next ? next->release() : nullptr);
     }
     if (!done) return fail(std::move(done).error());
     return changed;

@@ -62,8 +62,7 @@ class PgStream final : public PgCursor {
   ~PgStream() override {
     // In a failed transaction the server has closed it already.
     if (!driver_.in_transaction() || driver_.trouble() != Trouble::kNone) return;
-    driver_.waited();
-    PQclear(PQexec(driver_.handle(), ("CLOSE " + name_).c_str()));
+    driver_.run_briefly("CLOSE " + name_);
   }
 
   Result<bool> next() override {

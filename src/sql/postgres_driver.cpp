@@ -52,13 +52,14 @@ void PgArguments::set(const Params& params) {
 Failure PostgresDriver::failure_of(const PGresult* result, std::string_view sql) const {
   const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
   const char* primary = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-  const bool gone = PQstatus(connection_) != CONNECTION_OK;
+  const bool gone = is_broken();
   // Without a state the error is libpq's own: mostly that nobody is there any more. PgBouncer calls
   // the loss of its server a protocol violation.
   if (gone && (state == nullptr || std::string_view(state) == "08P01")) state = "08006";
   if (state == nullptr) state = "";
-  Failure failure =
-      postgres_failure(state, primary != nullptr ? primary : PQerrorMessage(connection_), sql);
+  if (primary == nullptr)
+    primary = unanswered_.empty() ? PQerrorMessage(connection_) : unanswered_.c_str();
+  Failure failure = postgres_failure(state, primary, sql);
   if (gone) failure.trouble = std::max(failure.trouble, Trouble::kLost);
   return failure;
 }
@@ -91,8 +92,7 @@ Result<PgResult> PostgresDriver::run_simple(std::string_view sql) {
 }
 
 Result<PgResult> PostgresDriver::run_text(const std::string& text, std::string_view sql) {
-  waited();
-  return check(PQexec(connection_, text.c_str()), sql);
+  return check(ask(text).release(), sql);
 }
 
 const std::string* PostgresDriver::find_prepared(const std::string& sql) const {
@@ -120,15 +120,13 @@ Result<PgResult> PostgresDriver::run(std::string_view sql, const Params& params)
     return std::move(results.front());
   }
   arguments_.set(params);
-  waited();
-  if (pooled_)
-    return check(
-        PQexecParams(connection_, text.c_str(), arguments_.count(), nullptr, arguments_.values(),
-                     arguments_.lengths(), arguments_.formats(), kBinaryRows),
-        sql);
-  return check(PQexecPrepared(connection_, name->c_str(), arguments_.count(), arguments_.values(),
-                              arguments_.lengths(), arguments_.formats(), kBinaryRows),
-               sql);
+  const int sent = pooled_ ? PQsendQueryParams(connection_, text.c_str(), arguments_.count(),
+                                               nullptr, arguments_.values(), arguments_.lengths(),
+                                               arguments_.formats(), kBinaryRows)
+                           : PQsendQueryPrepared(connection_, name->c_str(), arguments_.count(),
+                                                 arguments_.values(), arguments_.lengths(),
+                                                 arguments_.formats(), kBinaryRows);
+  return check(sent == 1 ? last_result().release() : nullptr, sql);
 }
 
 Result<std::unique_ptr<Cursor>> PostgresDriver::query(std::string_view sql, const Params& params) {
@@ -189,14 +187,13 @@ Result<> PostgresDriver::commit() {
     begin_.clear();
     return {};
   }
-  waited();
-  const PgResult result(PQexec(connection_, "COMMIT"));
+  const PgResult result = ask("COMMIT");
   if (PQresultStatus(result.get()) == PGRES_COMMAND_OK) {
     if (std::string_view(PQcmdStatus(result.get())) == "COMMIT") return {};
     return failed({make_error(Code::kInternal, "postgres: rolled back instead of committed")});
   }
   Failure failure = failure_of(result.get(), "COMMIT");
-  if (PQstatus(connection_) != CONNECTION_OK || failure.trouble == Trouble::kLost) {
+  if (is_broken() || failure.trouble == Trouble::kLost) {
     lost_ = true;
     return outcome_unknown(std::move(failure.error));
   }
@@ -215,17 +212,12 @@ std::unexpected<Error> PostgresDriver::outcome_unknown(Error error) {
 void PostgresDriver::rollback() {
   sent_time_ms_ = session_time_ms_;
   begin_.clear();
-  if (lost_ || PQstatus(connection_) != CONNECTION_OK ||
-      PQtransactionStatus(connection_) == PQTRANS_IDLE)
-    return;
-  waited();
-  PQclear(PQexec(connection_, "ROLLBACK"));
+  if (lost_ || is_broken() || PQtransactionStatus(connection_) == PQTRANS_IDLE) return;
+  run_briefly("ROLLBACK");
 }
 
 bool PostgresDriver::alive() {
-  if (lost_ || PQstatus(connection_) != CONNECTION_OK ||
-      PQtransactionStatus(connection_) != PQTRANS_IDLE)
-    return false;
+  if (lost_ || is_broken() || PQtransactionStatus(connection_) != PQTRANS_IDLE) return false;
   // An idle connection has nothing to read, except when the server is about to close it. A new one
   // is cheaper than finding out what else it may be.
   pollfd socket{PQsocket(connection_), POLLIN, 0};

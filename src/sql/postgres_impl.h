@@ -7,11 +7,13 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "sql/impl.h"
+#include "sql/stop_signal.h"
 
 namespace coffer::sql {
 
@@ -47,6 +49,12 @@ class PgArguments {
 
 class PgExchange;
 
+// Whom to connect to: keywords of libpq and their values, of one host.
+using PgTarget = std::vector<std::pair<std::string, std::string>>;
+
+// The connection never blocks: whoever has to wait for the server does it in wait_for(), which has
+// a deadline and ends when the process stops. After a wait that was in vain the connection is
+// broken, and nothing is sent or read any more, not even when it is closed.
 class PostgresDriver final : public Driver {
  public:
   explicit PostgresDriver(const DatabaseOptions& options) : options_(options) {}
@@ -71,6 +79,16 @@ class PostgresDriver final : public Driver {
 
   // For cursors, batches and pipelines.
   PGconn* handle() const { return connection_; }
+  // Whether nothing can be sent or read any more.
+  bool is_broken() const { return !unanswered_.empty() || PQstatus(connection_) != CONNECTION_OK; }
+  // Waits until the socket is ready, and reads what has come. False if the connection is broken.
+  bool wait_for(short events);
+  // Sends all that is queued, and reads what comes meanwhile. False if the connection is broken.
+  bool flush();
+  // The next result, null between those of two statements; nothing if the connection is broken.
+  std::optional<PgResult> next_result();
+  // Ends something that the server does at once, or that is not worth a long wait.
+  void run_briefly(const std::string& text);
   bool pooled() const { return pooled_; }
   PgArguments& arguments() { return arguments_; }
   // The statement's name on this connection, prepared if need be; behind a pooler it is unnamed and
@@ -87,7 +105,13 @@ class PostgresDriver final : public Driver {
                                          Ending ending);
 
  private:
+  Result<> connect(const PgTarget& target);
+  void abandon(WaitEnd end, const std::string& from);
   Result<> set_up_session(Pooling pooling);
+  // Sends text, also several statements, and waits. The last result, or the first that is an error;
+  // null if the connection broke before.
+  PgResult ask(const std::string& text);
+  PgResult last_result();
   Result<PgResult> run(std::string_view sql, const Params& params);
   Result<std::vector<PgResult>> travel(PgExchange& trip, Ending ending,
                                        const std::function<Result<>()>& fill);
@@ -108,7 +132,10 @@ class PostgresDriver final : public Driver {
   std::unexpected<Error> outcome_unknown(Error error);
 
   const DatabaseOptions options_;
+  std::string name_;  // of the database, without secrets
   PGconn* connection_ = nullptr;
+  std::int64_t limit_ms_ = 0;  // of one wait for the server
+  std::string unanswered_;     // why the last wait was in vain; then the connection is broken
   bool pooled_ = false;
   bool raise_durability_ = false;  // the server's default would acknowledge too early
   bool lost_ = false;

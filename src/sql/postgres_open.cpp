@@ -1,9 +1,12 @@
 // Connecting to PostgreSQL, directly or through a pooler.
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include <coffer/base/clock.h>
 #include <coffer/base/log.h>
 #include "base/result.h"
 #include "base/shell.h"
@@ -63,6 +66,64 @@ std::string_view refusal_state(std::string_view message) {
   return "08001";
 }
 
+// How long an answer may take. The server gives up first, if it can.
+std::int64_t answer_limit_ms(std::int64_t statement_timeout_ms) {
+  constexpr std::int64_t kLongestMs = 3'600'000;
+  if (statement_timeout_ms <= 0) return kLongestMs;
+  return statement_timeout_ms + std::clamp<std::int64_t>(statement_timeout_ms / 4, 200, 5'000);
+}
+
+// What the location asks for, if it asks.
+std::int64_t connect_timeout_s(const ConnectOptions& given, int usual_s) {
+  const std::string_view text = value_of(given, "connect_timeout");
+  std::int64_t seconds = 0;
+  std::from_chars(text.data(), text.data() + text.size(), seconds);
+  return seconds > 0 ? std::min<std::int64_t>(seconds, 3'600) : usual_s;
+}
+
+std::vector<std::string> split_hosts(std::string_view list) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= list.size();) {
+    const std::size_t end = std::min(list.find(',', at), list.size());
+    parts.emplace_back(list.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+// One for each host of the location, in order: libpq would go on to the next by itself only if the
+// one before refused, not if it hangs.
+std::vector<PgTarget> targets_of(const ConnectOptions& given) {
+  constexpr std::string_view kPerHost[] = {"host", "hostaddr", "port"};
+  PgTarget common;
+  for (const auto* at = given.get(); at->keyword != nullptr; ++at)
+    if (at->val != nullptr) common.emplace_back(at->keyword, at->val);
+  const auto add_default = [&](const char* keyword, const char* value) {
+    if (value_of(given, keyword).empty()) common.emplace_back(keyword, value);
+  };
+  add_default("application_name", "coffer");
+  // A server that is gone without a word is noticed within about half a minute.
+  add_default("keepalives_idle", "10");
+  add_default("keepalives_interval", "5");
+  add_default("keepalives_count", "4");
+  add_default("tcp_user_timeout", "30000");
+  common.emplace_back("client_encoding", "UTF8");
+
+  std::size_t hosts = 1;
+  for (const std::string_view keyword : {"host", "hostaddr"})
+    hosts = std::max(hosts, split_hosts(value_of(given, keyword)).size());
+  std::vector<PgTarget> targets;
+  for (std::size_t i = 0; i < hosts; ++i) {
+    PgTarget& target = targets.emplace_back(common);
+    for (auto& [keyword, value] : target) {
+      if (std::ranges::find(kPerHost, keyword) == std::end(kPerHost)) continue;
+      const std::vector<std::string> each = split_hosts(value);
+      if (each.size() == hosts) value = each[i];
+    }
+  }
+  return targets;
+}
+
 void log_notice(void*, const char* message) {
   log::debug("postgres says", {{"message", one_line(message)}});
 }
@@ -90,34 +151,53 @@ Result<std::string> postgres_tool_flags(const std::string& conninfo) {
 
 Result<> PostgresDriver::open(const Location& location) {
   const ConnectOptions given = TRY(parse(location.target));
-  const std::string timeout_s = std::to_string(options_.connect_timeout_s);
+  name_ = location.name;
+  limit_ms_ = 1'000 * connect_timeout_s(given, options_.connect_timeout_s);
+  Result<> connected;
+  for (const PgTarget& target : targets_of(given)) {
+    connected = connect(target);
+    // A refusal is an answer, and another host would give the same; so would a stop.
+    if (connected || connected.error().code != Code::kUnavailable) break;
+  }
+  TRY(connected);
+  TRY(set_up_session(options_.pooling != Pooling::kDetect ? options_.pooling : location.pooling));
+  limit_ms_ = answer_limit_ms(options_.statement_timeout_ms);
+  return {};
+}
+
+Result<> PostgresDriver::connect(const PgTarget& target) {
   std::vector<const char*> keywords, values;
-  const auto add = [&](const char* keyword, const char* value) {
-    keywords.push_back(keyword);
-    values.push_back(value);
-  };
-  for (const auto* at = given.get(); at->keyword != nullptr; ++at)
-    if (at->val != nullptr) add(at->keyword, at->val);
-  const auto add_default = [&](const char* keyword, const char* value) {
-    if (value_of(given, keyword).empty()) add(keyword, value);
-  };
-  add_default("connect_timeout", timeout_s.c_str());
-  add_default("application_name", "coffer");
-  // A server that is gone without a word is noticed within about half a minute.
-  add_default("keepalives_idle", "10");
-  add_default("keepalives_interval", "5");
-  add_default("keepalives_count", "4");
-  add_default("tcp_user_timeout", "30000");
-  add("client_encoding", "UTF8");
-  add(nullptr, nullptr);
-  connection_ = PQconnectdbParams(keywords.data(), values.data(), 0);
+  for (const auto& [keyword, value] : target) {
+    keywords.push_back(keyword.c_str());
+    values.push_back(value.c_str());
+  }
+  keywords.push_back(nullptr);
+  values.push_back(nullptr);
+  PQfinish(std::exchange(connection_, PQconnectStartParams(keywords.data(), values.data(), 0)));
   if (connection_ == nullptr) return fail(Code::kUnavailable, "postgres: not enough memory");
   PQsetNoticeProcessor(connection_, log_notice, nullptr);
-  if (PQstatus(connection_) != CONNECTION_OK) {
+  const std::int64_t end_ms = system_clock().steady_ms() + limit_ms_;
+  // What libpq has begun before it says for what it waits, it goes on with when it can write.
+  auto wanted = PGRES_POLLING_WRITING;
+  if (PQstatus(connection_) == CONNECTION_BAD) wanted = PGRES_POLLING_FAILED;
+  while (wanted == PGRES_POLLING_READING || wanted == PGRES_POLLING_WRITING) {
+    pollfd socket{PQsocket(connection_),
+                  static_cast<short>(wanted == PGRES_POLLING_READING ? POLLIN : POLLOUT), 0};
+    const std::int64_t left_ms = std::max<std::int64_t>(0, end_ms - system_clock().steady_ms());
+    if (const WaitEnd end = sql::wait_for(socket, left_ms, options_.stop); end != WaitEnd::kReady) {
+      abandon(end, "");
+      return failed(postgres_failure("08001", std::exchange(unanswered_, {}), ""));
+    }
+    wanted = PQconnectPoll(connection_);
+  }
+  if (wanted == PGRES_POLLING_FAILED) {
     const std::string_view message = PQerrorMessage(connection_);
     return failed(postgres_failure(refusal_state(message), message, ""));
   }
-  return set_up_session(options_.pooling != Pooling::kDetect ? options_.pooling : location.pooling);
+  lost_ = false;
+  if (PQsetnonblocking(connection_, 1) == 0) return {};
+  TRY(check(nullptr, ""));
+  return {};
 }
 
 Result<> PostgresDriver::set_up_session(Pooling pooling) {

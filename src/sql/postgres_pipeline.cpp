@@ -1,9 +1,6 @@
 // Several statements to PostgreSQL in one wait for its answers.
 #include "sql/postgres_pipeline.h"
 
-#include <poll.h>
-
-#include <cerrno>
 #include <unordered_map>
 
 namespace coffer::sql {
@@ -11,19 +8,14 @@ namespace coffer::sql {
 // ---- PgPipeline ----
 
 Result<> PgPipeline::open() {
-  PGconn* connection = driver_.handle();
-  if (PQsetnonblocking(connection, 1) != 0 || PQenterPipelineMode(connection) != 1)
+  if (driver_.is_broken() || PQenterPipelineMode(driver_.handle()) != 1)
     return fail_with_connection();
   return {};
 }
 
 Result<> PgPipeline::send() {
-  for (;;) {
-    const int left = PQflush(driver_.handle());
-    if (left == 0) return {};
-    if (left < 0) return fail_with_connection();
-    TRY(wait_for(POLLIN | POLLOUT));
-  }
+  if (!driver_.flush()) return fail_with_connection();
+  return {};
 }
 
 Result<> PgPipeline::sync() {
@@ -31,23 +23,14 @@ Result<> PgPipeline::sync() {
   return send();
 }
 
-Result<> PgPipeline::wait_for(short events) {
-  PGconn* connection = driver_.handle();
-  pollfd socket{PQsocket(connection), events, 0};
-  if (::poll(&socket, 1, -1) < 0 && errno != EINTR) return fail_with_connection();
-  if ((socket.revents & (POLLIN | POLLERR | POLLHUP)) != 0 && PQconsumeInput(connection) != 1)
-    return fail_with_connection();
-  return {};
-}
-
-Result<PGresult*> PgPipeline::next_result() {
-  while (PQisBusy(driver_.handle()) == 1) TRY(wait_for(POLLIN));
-  return PQgetResult(driver_.handle());
+Result<PgResult> PgPipeline::next_result() {
+  if (auto result = driver_.next_result()) return *std::move(result);
+  TRY(fail_with_connection());
+  return PgResult();
 }
 
 Result<> PgPipeline::close() {
-  if (PQexitPipelineMode(driver_.handle()) != 1 || PQsetnonblocking(driver_.handle(), 0) != 0)
-    return fail_with_connection();
+  if (PQexitPipelineMode(driver_.handle()) != 1) return fail_with_connection();
   return {};
 }
 
@@ -147,13 +130,10 @@ class PgExchange {
   }
   bool take_answers() {
     for (;;) {
-      const auto next = pipeline_.next_result();
+      auto next = pipeline_.next_result();
       if (!next) return false;
-      PgResult result(*next);
-      if (!result) {
-        if (PQstatus(connection()) != CONNECTION_OK) return false;
-        continue;
-      }
+      PgResult result = *std::move(next);
+      if (!result) continue;
       if (PQresultStatus(result.get()) == PGRES_PIPELINE_SYNC) return true;
       answers_.push_back(std::move(result));
     }

@@ -1,6 +1,5 @@
 // The connection in libpq's pipeline mode: statements go out without waiting for the answer of
-// each. Invariant: the connection does not block while the pipeline is open; otherwise both sides
-// could wait for the other to read.
+// each.
 #pragma once
 
 #include "base/result.h"
@@ -18,13 +17,12 @@ class PgPipeline {
   Result<> send();
   // Marks the end, where the server goes on after an error, and sends all.
   Result<> sync();
-  // Waits for the next result; nullptr between the results of two statements, and for ever once the
-  // connection is lost.
-  Result<PGresult*> next_result();
+  // Waits for the next result; null between the results of two statements. An error once the
+  // connection is broken.
+  Result<PgResult> next_result();
   Result<> close();
 
  private:
-  Result<> wait_for(short events);
   Result<> fail_with_connection();
 
   PostgresDriver& driver_;

@@ -242,8 +242,10 @@ Result<> SqliteDriver::bind(SqliteStatement& statement, const Params& params, Li
 
 Result<bool> SqliteDriver::step(SqliteStatement& statement) {
   if (sqlite3_stmt_busy(statement.handle) == 0) now_ms_ = -1;
-  if (options_.statement_timeout_ms > 0)
-    deadline_ms_ = system_clock().steady_ms() + options_.statement_timeout_ms;
+  if (options_.statement_timeout_ms > 0) {
+    began_ms_ = system_clock().steady_ms();
+    deadline_ms_ = began_ms_ + options_.statement_timeout_ms;
+  }
   const int rc = sqlite3_step(statement.handle);
   deadline_ms_ = 0;
   if (rc == SQLITE_ROW) return true;
@@ -330,7 +332,13 @@ Result<std::unique_ptr<BatchSink>> SqliteDriver::insert_into(
 Result<> SqliteDriver::begin(const TransactionOptions& options) {
   if (options.access == Access::kWrite && access_ == Access::kRead)
     return failed({make_error(Code::kInternal, "this connection is for reading")});
-  return script(options.access == Access::kWrite ? "BEGIN IMMEDIATE" : "BEGIN");
+  if (options.access == Access::kRead) return script("BEGIN");
+  TRY(script("BEGIN IMMEDIATE"));
+  const int advanced = clock_.advance(db_);
+  if (advanced == SQLITE_OK) return {};
+  auto error = fail_with(advanced, "the time of the transaction");
+  rollback();
+  return error;
 }
 
 Result<> SqliteDriver::commit() {

@@ -10,8 +10,15 @@
 #include <vector>
 
 #include "sql/impl.h"
+#include "sql/sqlite_clock.h"
 
 namespace coffer::sql {
+
+// A new database without tables, unless there is something of this name already. Errors: those of
+// the file system.
+Result<> make_database_file(const std::string& path);
+// Errors: kCorrupt for a file without content.
+Result<> check_not_empty(const std::string& path);
 
 struct TextHash {
   using is_transparent = void;
@@ -82,12 +89,18 @@ class SqliteDriver final : public Driver {
   Result<std::string> pragma(const char* text);
   static void now(sqlite3_context* context, int, sqlite3_value**);
   static int past_deadline(void* driver);
+  // Of a lock that another process has: pauses a little, unless that took too long already.
+  bool wait_for_lock(std::int64_t begin_ms, int pauses) const;
+  static int on_busy(void* driver, int pauses);
 
   const DatabaseOptions options_;
   const Access access_;
+  SqliteClock clock_;
   sqlite3* db_ = nullptr;
-  std::int64_t deadline_ms_ = 0;  // of the statement that runs; 0 = none
-  std::int64_t now_ms_ = -1;      // what coffer_now() says to it, once asked
+  std::int64_t began_ms_ = 0;     // the statement that runs
+  std::int64_t deadline_ms_ = 0;  // of it; 0 = none
+  std::int64_t busy_since_ms_ = 0;
+  std::int64_t now_ms_ = -1;  // what coffer_now() says to it, once asked
   std::int64_t vm_steps_ = 0;
   std::unordered_map<std::string, std::shared_ptr<SqliteStatement>, TextHash, std::equal_to<>>
       cache_;

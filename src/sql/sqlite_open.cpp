@@ -1,13 +1,16 @@
 // Opening an SQLite file and its settings.
-#include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include <coffer/base/clock.h>
 #include "base/result.h"
 #include "sql/sqlite_impl.h"
+#include "sql/stop_signal.h"
 
 namespace coffer::sql {
 namespace {
@@ -15,23 +18,14 @@ namespace {
 constexpr int kStepsBetweenChecks = 50'000;  // of SQLite's machine: under a millisecond
 constexpr int kMostOpens = 10;               // while the file is replaced again and again
 
-// A new file with a mode of ours: SQLite gives the same to -wal and -shm. One that is there must
-// not be opened by us: closing it would drop the locks that this process's other connections have
-// on it (POSIX), and another process would take the log away from under them.
-Result<> make_private_file(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (file < 0 && errno != EEXIST) return fail(errno_error(errno, "cannot open it"));
-  if (file >= 0) ::close(file);
-  return {};
-}
-
 }  // namespace
 
 SqliteDriver::SqliteDriver(const DatabaseOptions& options, Access access)
-    : options_(options), access_(access) {}
+    : options_(options), access_(access), clock_(options.clock) {}
 
 SqliteDriver::~SqliteDriver() {
   cache_.clear();
+  clock_.forget_statement();
   sqlite3_close_v2(db_);
 }
 
@@ -49,7 +43,7 @@ Result<> SqliteDriver::open(const std::string& path, bool create) {
 
 Result<> SqliteDriver::open_once(const std::string& path, bool create) {
   if (create)
-    TRY(make_private_file(path));
+    TRY(make_database_file(path));
   else if (::access(path.c_str(), F_OK) != 0)
     return fail(errno_error(errno, "cannot open it"));
   const int rc =
@@ -58,6 +52,7 @@ Result<> SqliteDriver::open_once(const std::string& path, bool create) {
   if (rc != SQLITE_OK) return fail_with(rc, "");
   TRY(hold_file());
   if (has_moved()) return {};  // open() sees it too
+  TRY(check_not_empty(path));
   TRY(configure());
   // A file that was not in WAL mode yet was let go for a moment. From a read on it is held again,
   // and open() looks once more.
@@ -70,13 +65,12 @@ Result<> SqliteDriver::open_once(const std::string& path, bool create) {
 Result<> SqliteDriver::hold_file() {
   sqlite3_file* file = nullptr;
   sqlite3_file_control(db_, "main", SQLITE_FCNTL_FILE_POINTER, static_cast<void*>(&file));
-  const std::int64_t give_up_ms = system_clock().steady_ms() + options_.lock_timeout_ms;
-  for (;;) {
+  const std::int64_t begin_ms = system_clock().steady_ms();
+  for (int pauses = 0;; ++pauses) {
     const int rc = file->pMethods->xLock(file, SQLITE_LOCK_SHARED);
     if (rc == SQLITE_OK) return {};
-    if ((rc & 0xff) != SQLITE_BUSY || system_clock().steady_ms() > give_up_ms)
+    if ((rc & 0xff) != SQLITE_BUSY || !wait_for_lock(begin_ms, pauses))
       return failed(sqlite_failure(rc, sqlite3_errstr(rc), ""));
-    options_.pause(1);
   }
 }
 
@@ -87,7 +81,7 @@ bool SqliteDriver::has_moved() const {
 }
 
 Result<> SqliteDriver::configure() {
-  sqlite3_busy_timeout(db_, options_.lock_timeout_ms);
+  sqlite3_busy_handler(db_, on_busy, this);
   sqlite3_db_config(db_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   TRY(use_wal());
   for (const char* text :
@@ -105,8 +99,8 @@ Result<> SqliteDriver::configure() {
 
 // Changing the mode needs the file alone and does not wait for others by itself.
 Result<> SqliteDriver::use_wal() {
-  const std::int64_t give_up_ms = system_clock().steady_ms() + options_.lock_timeout_ms;
-  for (;;) {
+  const std::int64_t begin_ms = system_clock().steady_ms();
+  for (int pauses = 0;; ++pauses) {
     auto mode = pragma("PRAGMA journal_mode=WAL");
     if (mode && *mode == "wal") return {};
     if (mode)
@@ -114,9 +108,8 @@ Result<> SqliteDriver::use_wal() {
                   "sqlite: no write-ahead log is possible here (mode {}); choose "
                   "a local file system",
                   *mode);
-    if (!mode.error().retryable || system_clock().steady_ms() > give_up_ms)
+    if (!mode.error().retryable || !wait_for_lock(begin_ms, pauses))
       return fail(std::move(mode).error());
-    options_.pause(1);
   }
 }
 
@@ -143,16 +136,36 @@ Result<> SqliteDriver::register_now() {
 // The same answer throughout one statement, as on PostgreSQL.
 void SqliteDriver::now(sqlite3_context* context, int, sqlite3_value**) {
   auto& driver = *static_cast<SqliteDriver*>(sqlite3_user_data(context));
-  if (driver.now_ms_ < 0) {
-    const Clock* clock = driver.options_.clock;
-    driver.now_ms_ = clock != nullptr ? clock->unix_ms() : system_clock().unix_ms();
-  }
+  if (driver.now_ms_ < 0) driver.now_ms_ = driver.clock_.now_ms(driver.db_);
   sqlite3_result_int64(context, driver.now_ms_);
 }
 
-int SqliteDriver::past_deadline(void* driver) {
-  const std::int64_t deadline_ms = static_cast<SqliteDriver*>(driver)->deadline_ms_;
-  return deadline_ms != 0 && system_clock().steady_ms() > deadline_ms ? 1 : 0;
+int SqliteDriver::past_deadline(void* of) {
+  const auto& driver = *static_cast<SqliteDriver*>(of);
+  if (driver.deadline_ms_ == 0) return 0;
+  const StopSignal* stop = driver.options_.stop;
+  const std::int64_t end_ms = stop == nullptr
+                                  ? driver.deadline_ms_
+                                  : stop->end_of_wait(driver.began_ms_, driver.deadline_ms_);
+  return system_clock().steady_ms() > end_ms ? 1 : 0;
+}
+
+bool SqliteDriver::wait_for_lock(std::int64_t begin_ms, int pauses) const {
+  constexpr std::int64_t kLongestPauseMs = 20;
+  const StopSignal* stop = options_.stop;
+  std::int64_t end_ms = begin_ms + options_.lock_timeout_ms;
+  if (stop != nullptr) end_ms = stop->end_of_wait(begin_ms, end_ms);
+  const std::int64_t left_ms = end_ms - system_clock().steady_ms();
+  if (left_ms <= 0) return false;
+  const std::int64_t pause_ms = std::min(std::int64_t{1} << std::min(pauses, 10), kLongestPauseMs);
+  std::this_thread::sleep_for(std::chrono::milliseconds(std::min(left_ms, pause_ms)));
+  return true;
+}
+
+int SqliteDriver::on_busy(void* of, int pauses) {
+  auto& driver = *static_cast<SqliteDriver*>(of);
+  if (pauses == 0) driver.busy_since_ms_ = system_clock().steady_ms();
+  return driver.wait_for_lock(driver.busy_since_ms_, pauses) ? 1 : 0;
 }
 
 Result<std::unique_ptr<Driver>> open_sqlite(const Location& location,

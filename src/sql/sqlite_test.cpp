@@ -45,7 +45,6 @@ TEST(Sqlite, SettingsOfReadersAndWriter) {
     EXPECT_EQ(integer("PRAGMA foreign_keys"), 1);
     EXPECT_EQ(integer("PRAGMA trusted_schema"), 0);
     EXPECT_EQ(integer("PRAGMA query_only"), access == Access::kRead ? 1 : 0);
-    EXPECT_EQ(integer("PRAGMA busy_timeout"), 5'000);
   }
   struct stat status{};
   for (const char* name : {"a.db", "a.db-wal"}) {

@@ -62,7 +62,9 @@ class PostgresServer {
     start();
   }
   ~PostgresServer() {
-    if (process_) process_->stop(SIGQUIT);
+    if (!process_) return;
+    thaw();
+    process_->stop(SIGQUIT);
   }
 
   std::string location(const std::string& database) const {
@@ -90,6 +92,9 @@ class PostgresServer {
     ASSERT_EQ(code, 0) << read_text(log);
   }
 
+  // The whole server does nothing, not even end, until thaw(). Of one's own only.
+  void freeze() const { signal_all(SIGSTOP); }
+  void thaw() const { signal_all(SIGCONT); }
   // As after a power cut, or an orderly stop and start.
   void crash() { process_->stop(SIGQUIT), process_.reset(); }
   void start() {
@@ -113,6 +118,20 @@ class PostgresServer {
     fs::copy(cluster_template(), data(), fs::copy_options::recursive);
     ServerUser().give_all(data());
     start();
+  }
+
+  // The first process, which makes the others, first.
+  void signal_all(int signal) const {
+    ::kill(process_->pid(), signal);
+    for (const auto& entry : fs::directory_iterator("/proc")) {
+      const pid_t pid = std::atoi(entry.path().filename().c_str());
+      if (pid <= 0) continue;
+      // "PID (name) state PPID …"
+      const std::string stat = read_text(entry.path() / "stat");
+      const std::size_t end = stat.rfind(") ");
+      if (end == std::string::npos) continue;
+      if (std::atoi(stat.c_str() + end + 4) == process_->pid()) ::kill(pid, signal);
+    }
   }
 
   fs::path data() const { return dir_.path() / "data"; }

@@ -256,6 +256,8 @@ TEST_P(TransactionTest, ClockCanBeMoved) {
   const std::int64_t real = system_clock().unix_ms();
   EXPECT_NEAR(static_cast<double>(number("SELECT coffer_now()")), static_cast<double>(real),
               60'000);
+  // On SQLite the time never goes back below what was written down.
+  if (is_sqlite()) script("DELETE FROM coffer_clock");
   ManualClock clock(1'000'000);
   options_.clock = &clock;
   const auto moved = open();

@@ -26,7 +26,7 @@ class TokenModule final : public node::OpenModule {
     // It has no chain: an import of blocks, or who only looks, needs nothing of it.
     if (!settings.enabled || context.read_only || context.one_shot) return {};
     if (settings.demo) TRY(make_demo_community(config_));
-    communities_ = TRY(Communities::open(config_, system_clock()));
+    communities_ = TRY(Communities::open(config_, system_clock(), context.stop));
     TRY(communities_->refresh());
     access_ = TRY(Access::open(settings, system_clock()));
     events_ = std::make_unique<CommunityEvents>();
@@ -44,6 +44,10 @@ class TokenModule final : public node::OpenModule {
       for (std::string& reason : maintenance_->not_ready())
         reasons.push_back({.reason = std::move(reason)});
     return reasons;
+  }
+
+  std::vector<const sql::Database*> databases() const override {
+    return communities_ ? communities_->databases() : std::vector<const sql::Database*>();
   }
 
   void add_routes(api::RouteTable& table) override {

@@ -143,6 +143,7 @@ Result<sql::DatabaseOptions> database_options(const config::Config& config,
     options.location = "sqlite:" + (fs::path(community_directory(config)) / file).string();
   }
   options.max_connections = given.max_connections;
+  options.statement_timeout_ms = static_cast<int>(config.sql.statement_timeout_ms);
   return options;
 }
 

@@ -35,6 +35,7 @@ class TxStoreModule final : public node::OpenModule {
       store_ = TRY(Store::open(context.db, network_, options, context.genesis));
     } else {
       sql::DatabaseOptions location = TRY(database_options(context.config));
+      location.stop = context.stop;
       database_ = TRY(sql::Database::open(std::move(location)));
       TRY(sql::prepare_schema(*database_, migrations(network_), sql::Schema::kMigrate));
       store_ = TRY(Store::open(*database_, network_, options, context.genesis));
@@ -71,6 +72,11 @@ class TxStoreModule final : public node::OpenModule {
     return json::write_fields(status_report(backend_, window_, *stats));
   }
 
+  std::vector<const sql::Database*> databases() const override {
+    if (!database_) return {};
+    return {database_.get()};
+  }
+
   void add_routes(api::RouteTable& table) override {
     add_tx_routes(
         table, {.store = store_.get(),
@@ -103,6 +109,7 @@ class TxStoreModule final : public node::OpenModule {
   Result<std::unique_ptr<Store>> open_tables(const OpenContext& context) {
     sql::DatabaseOptions location = TRY(database_options(context.config));
     location.create_if_missing = false;
+    location.stop = context.stop;
     database_ = TRY(sql::Database::open(std::move(location)));
     TRY(sql::prepare_schema(*database_, migrations(network_), sql::Schema::kMustBeCurrent));
     return Store::open(*database_, network_, options_of(context.config, network_), {});

@@ -28,6 +28,7 @@ Result<DatabaseSummary> stored_summary(const config::Config& config,
 Result<> WalletModule::open(const node::OpenContext& context) {
   if (read_only_ || !has_wallets(config_)) return {};
   sql::DatabaseOptions options = TRY(database_options(config_));
+  options.stop = context.stop;
   database_ = TRY(sql::Database::open(std::move(options)));
   const auto block_at = [&chain = context.chain](std::uint64_t height) {
     return node::block_at(chain, height);
@@ -68,6 +69,11 @@ std::optional<std::string> WalletModule::status() const {
     report.problem = stored.error().message;
   }
   return json::write_fields(report);
+}
+
+std::vector<const sql::Database*> WalletModule::databases() const {
+  if (!database_) return {};
+  return {database_.get()};
 }
 
 void WalletModule::add_routes(api::RouteTable& table) {

@@ -22,6 +22,7 @@ class WalletModule final : public node::OpenModule {
   bus::Consumer* consumer() override { return consumer_.get(); }
   std::optional<bus::Position> stored_position() const override;
   std::optional<std::string> status() const override;
+  std::vector<const sql::Database*> databases() const override;
   void add_routes(api::RouteTable& table) override;
   void start(api::Metrics& metrics) override;
   void interrupt() override { stopping_ = true; }

@@ -103,6 +103,29 @@ TEST_P(Clocks, StoredTimesUseDatabaseClock) {  // W8
   EXPECT_EQ(store().prune(made->id, prune)->invalid, 1u);
 }
 
+// Of two processes with one file of SQLite.
+TEST(WalletClock, LeaseOfProcessThatIsBehindIsNotTaken) {  // W8
+  constexpr std::int64_t kHourMs = 3'600'000;
+  const TempDir dir;
+  ManualClock right(kIn2096), behind(kIn2096 - kHourMs);
+  const auto one = WalletEngine::sqlite(dir.path(), &right);
+  const auto other = WalletEngine::sqlite(dir.path(), &behind);
+  const WalletId wallet = one->store().create({"alice"}).value().id;
+  ASSERT_TRUE(one->store().import_script(wallet, script(1), {}));
+  const MadeTx money = make_tx({foreign(1)}, {{script(1), 100}});
+  ASSERT_TRUE(one->store().record(wallet, money.raw, {}));
+  const std::vector coins = {coin(money)};
+
+  EXPECT_EQ(other->store().lease(wallet, {coins, lock_id(1), 60'000}).value(), kIn2096 + 60'000);
+  EXPECT_EQ(one->store().lease(wallet, {coins, lock_id(2), 60'000}).error().code, Code::kConflict);
+  EXPECT_EQ(one->store().clean_leases().value(), 0u);
+  // It ends for both at the same time.
+  right.advance_ms(60'000);
+  behind.advance_ms(60'000);
+  EXPECT_EQ(other->store().renew(wallet, {coins, lock_id(1), 1'000}).error().code, Code::kConflict);
+  EXPECT_TRUE(one->store().lease(wallet, {coins, lock_id(2), 60'000}));
+}
+
 // What is written in a program between quotes, or all of a file of SQL.
 std::string sql_of(const std::filesystem::path& path, const std::string& line) {
   if (path.extension() == ".sql") return line;

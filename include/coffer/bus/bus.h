@@ -1,6 +1,7 @@
 // Delivers events to consumers: each in order, on a thread of its own, behind a bounded queue.
 // Invariants: a consumer sees every block of its chain exactly once, each extending the one before;
-// a full queue makes the publisher wait; a consumer that fails halts, or waits, alone (E10).
+// a full queue makes the publisher wait; a consumer that fails halts, or waits, alone (E10), and
+// one that hangs keeps nobody for long (E13).
 #pragma once
 
 #include <atomic>
@@ -35,6 +36,9 @@ struct BusOptions {
   int first_pause_ms = 50;
   int first_wait_ms = 500;  // before a waiting consumer is asked again, doubling until it gets on
   int longest_wait_ms = 10'000;
+  // How long a consumer that can wait may be busy with one event while others wait for it. Then it
+  // is a waiting one.
+  int patience_ms = 10'000;
   int flush_delay_ms = 500;  // how long an empty queue is not yet a reason to flush, when behind
 };
 
@@ -47,8 +51,8 @@ class Bus {
   void add(Consumer& consumer);
   void start();
 
-  // Hands the event to every running consumer; waits while one of them is full. One publisher at a
-  // time. Errors: kCancelled once stopped.
+  // Hands the event to every running consumer; waits while one of them is full, but not for one
+  // that can wait and hangs. One publisher at a time. Errors: kCancelled once stopped.
   Result<> publish(const Event& event);
 
   // Tells one consumer to leave a stale branch, before or between publishes.
@@ -82,6 +86,9 @@ class Bus {
   struct ConsumerQueue;
   ConsumerQueue* find(std::string_view name) const;
   Result<> enqueue(ConsumerQueue& queue, const Event& event);
+  // Until the condition holds, which may depend on its queue and state.
+  void wait_for_consumer(ConsumerQueue& queue, std::unique_lock<std::mutex>& lock,
+                         const std::function<bool()>& done);
   void run(ConsumerQueue& queue);
   Result<> handle(ConsumerQueue& queue, const Event& event);
   Result<> with_retries(ConsumerQueue& queue, const std::function<Result<>()>& call);

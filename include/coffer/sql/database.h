@@ -18,6 +18,7 @@ namespace coffer::sql {
 
 class Connection;
 class Reader;
+class StopSignal;
 class Transaction;
 enum class Dialect : std::uint8_t { kSqlite, kPostgres };
 
@@ -54,8 +55,12 @@ struct DatabaseOptions {
   // it would try again.
   int pool_timeout_ms = 5'000;
   int lock_timeout_ms = 5'000;  // waiting for another transaction
-  int statement_timeout_ms = 60'000;
-  int connect_timeout_s = 5;      // PostgreSQL
+  // Of one statement. The connection to a server of PostgreSQL that does not keep it, because it
+  // hangs, is given up some seconds later. 0: an hour.
+  int statement_timeout_ms = 30'000;
+  int connect_timeout_s = 5;  // PostgreSQL, for each host of the location
+  // Ends every wait soon when the process stops (E13). Outlives the database.
+  const StopSignal* stop = nullptr;
   bool create_if_missing = true;  // SQLite
   Pooling pooling = Pooling::kDetect;
   // What coffer_now() says (W8): without one the database's own clock. Also tells when to give up.
@@ -80,7 +85,7 @@ class Database {
   const std::string& name() const;
   const DatabaseOptions& options() const { return options_; }
 
-  // A connection, after waiting for one. Thread-safe. Errors: kTimeout if none is free in time,
+  // A connection, after waiting for one. Thread-safe. Errors: kUnavailable if none is free in time,
   // and those of open().
   Result<Connection> acquire(Access access = Access::kRead);
 

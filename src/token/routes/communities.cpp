@@ -14,10 +14,12 @@ constexpr std::int64_t kListAgainMs = 1'000;
 }  // namespace
 
 Result<std::unique_ptr<Communities>> Communities::open(const config::Config& config,
-                                                       const Clock& clock) {
-  std::unique_ptr<Communities> made(new Communities(config, clock));
+                                                       const Clock& clock,
+                                                       const sql::StopSignal* stop) {
+  std::unique_ptr<Communities> made(new Communities(config, clock, stop));
   if (!has_files(config)) {
     sql::DatabaseOptions options = TRY(database_options(config, kDefaultCommunity));
+    options.stop = stop;
     made->server_ = TRY(sql::Database::open(std::move(options)));
   }
   return made;
@@ -46,6 +48,7 @@ Result<Store*> Communities::open_one(const std::string& name) {
   if (database == nullptr) {
     sql::DatabaseOptions options = TRY(database_options(config_, name));
     options.create_if_missing = false;
+    options.stop = stop_;
     opened.database = TRY(sql::Database::open(std::move(options)));
     database = opened.database.get();
   }
@@ -93,6 +96,14 @@ std::vector<Store*> Communities::all() const {
   stores.reserve(open_.size());
   for (const auto& [name, opened] : open_) stores.push_back(opened.store.get());
   return stores;
+}
+
+std::vector<const sql::Database*> Communities::databases() const {
+  if (server_) return {server_.get()};
+  std::shared_lock lock(mutex_);
+  std::vector<const sql::Database*> files;
+  for (const auto& [name, opened] : open_) files.push_back(opened.database.get());
+  return files;
 }
 
 std::string Communities::problem() const {

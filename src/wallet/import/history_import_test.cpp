@@ -115,6 +115,17 @@ TEST_F(HistoryImport, DryRunChangesNothing) {
   EXPECT_FALSE(try_history(*store_, wallet_, file({kHeader, tx_line(1)})));
 }
 
+TEST_F(HistoryImport, DryRunNeedsOneConnection) {
+  sql::DatabaseOptions options = database_->options();
+  options.max_connections = 1;
+  store_.reset();
+  database_ = sql::Database::open(options).value();
+  store_ = Store::open(*database_, kNetwork).value();
+  const auto tried = try_history(*store_, wallet_, file({kHeader, script_line(), tx_line(1)}));
+  ASSERT_TRUE(tried) << tried.error().message;
+  EXPECT_EQ(tried->transactions, 1u);
+}
+
 TEST_F(HistoryImport, DryRunKnowsWatchedScripts) {
   ImportOptions far;
   far.account = "shop";

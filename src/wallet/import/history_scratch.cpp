@@ -81,8 +81,12 @@ Result<> copy_addresses(sql::Transaction& from, WalletId wallet, sql::Transactio
 
 Result<std::unique_ptr<ScratchWallet>> ScratchWallet::copy(const Store& store, WalletId wallet) {
   std::unique_ptr<ScratchWallet> scratch(new ScratchWallet);
-  auto connection = TRY(store.database().acquire());
-  const WalletInfo original = TRY(wallet_row(connection, "id = $1", {wallet}, "of that id"));
+  // The connection goes back at once: there may be one only, and copying takes it.
+  const auto find = [&]() -> Result<WalletInfo> {
+    auto connection = TRY(store.database().acquire());
+    return wallet_row(connection, "id = $1", {wallet}, "of that id");
+  };
+  const WalletInfo original = TRY(find());
   TRY(scratch->open(store, original));
   TRY(scratch->copy_rows(store, wallet));
   return scratch;

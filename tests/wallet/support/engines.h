@@ -87,6 +87,8 @@ class WalletEngine {
         "accounts",    "blocks",          "wallets"};
     const auto done = database_->run_transaction([&](sql::Transaction& sql) -> Result<> {
       for (const std::string& table : tables) TRY(sql.script("DELETE FROM " + table));
+      // A test's clock may begin anew.
+      if (lite) TRY(sql.script("DELETE FROM coffer_clock"));
       return sql.script(lite ? "UPDATE sync_state SET position = x'', tip_height = -1"
                              : "UPDATE sync_state SET position = '\\x', tip_height = -1");
     });

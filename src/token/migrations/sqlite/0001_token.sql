@@ -9,7 +9,7 @@
 -- Roles, TRUNCATE and autovacuum do not exist here; the time helpers of 002 are strftime() and unixepoch(); comments stand here.
 
 -- One row. now_ms is the time of tests, and of an application that wants one time in all statements of a transaction; NULL: the system's
--- clock. julianday('now') is exact to the millisecond before it becomes a floating point number; round() brings that back. The view
+-- clock, but never less than what a process wrote down (coffer_clock, W8). julianday('now') is exact to the millisecond before it becomes a floating point number; round() brings that back. The view
 -- reads the row, also where nothing else needs it, because SQLite copies a view without a table into a temporary one at each use.
 CREATE TABLE clock (
   only_row INTEGER NOT NULL PRIMARY KEY CHECK (only_row = 1),
@@ -21,7 +21,8 @@ BEGIN
   SELECT RAISE(ABORT, 'TK022 Set now_ms to NULL instead');
 END;
 CREATE VIEW token_clock AS
-  SELECT coalesce(c.now_ms, CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)) AS now_ms FROM clock c;
+  SELECT coalesce(c.now_ms, max(CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER),
+    coalesce((SELECT k.now_ms FROM coffer_clock k), 0))) AS now_ms FROM clock c;
 
 -- Who does what the next events tell, and why. The application inserts the row and deletes it in the same transaction.
 CREATE TABLE actor (
