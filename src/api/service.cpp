@@ -79,8 +79,8 @@ Result<> Service::Impl::start() {
   if (options.events) add_events(table);
   if (options.more_routes) options.more_routes(table);
   const Status status = options.status();
-  readiness.set(status);
   openapi = table.openapi(status.version);
+  readiness.set(status);
   http::Options http = options.http;
   http.authorize = [this](const auto& request, const auto& info) {
     return authorize(request, info);

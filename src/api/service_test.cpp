@@ -39,7 +39,8 @@ TEST(Service, LiveAndReady) {
     std::lock_guard lock(f.mutex);
     f.status.not_ready = {{"utxo", "utxo waits", false}};
   }
-  EXPECT_EQ(f.get("/health/ready").status, 503);
+  EXPECT_TRUE(http::eventually(
+      [&] { return f.get("/health/ready").body.find("unavailable") != std::string::npos; }));
   EXPECT_EQ(f.get("/health/ready?consumer=utxo").status, 503);
   EXPECT_EQ(f.get("/health/ready?consumer=txstore").status, 200);
   EXPECT_EQ(f.get("/health/ready?consumer=none").status, 404);

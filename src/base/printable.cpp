@@ -90,10 +90,6 @@ std::string printable(std::string_view text) {
 
 namespace {
 
-bool is_surrogate(char32_t c) {
-  return c >= 0xd800 && c <= 0xdfff;
-}
-
 // As UTF-16, which is what JSON escapes count in.
 void append_escape(std::string& out, char32_t c) {
   const auto unit = [&](unsigned value) { out += fmt::format("\\u{:04x}", value); };
@@ -114,8 +110,8 @@ std::string escape_unprintable(std::string_view text) {
     text.remove_prefix(static_cast<std::size_t>(plain));
     if (text.empty()) break;
     const Decoded next = decode(text);
-    if (!next.valid || is_surrogate(next.value))
-      out += "\xef\xbf\xbd";
+    if (!next.valid || (next.value >= 0xd800 && next.value <= 0xdfff))
+      append_escape(out, 0xfffd);
     else if (next.value != '\n' && in(kUnsafe, next.value))
       append_escape(out, next.value);
     else
@@ -126,26 +122,19 @@ std::string escape_unprintable(std::string_view text) {
 }
 
 std::string escaped(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  while (!text.empty()) {
-    const Decoded next = decode(text);
-    const std::string_view bytes = text.substr(0, next.length);
-    text.remove_prefix(next.length);
-    if (bytes == "\"" || bytes == "\\") {
-      out += '\\';
-      out += bytes;
-    } else if (bytes == "\n" || bytes == "\r" || bytes == "\t") {
-      out += bytes == "\n" ? "\\n" : bytes == "\r" ? "\\r" : "\\t";
-    } else if (!next.valid || is_surrogate(next.value)) {
-      out += "\\ufffd";
-    } else if (in(kUnsafe, next.value)) {
-      append_escape(out, next.value);
-    } else {
-      out += bytes;
+  std::string quoted;
+  quoted.reserve(text.size());
+  for (const char c : text) {
+    switch (c) {
+      case '"': quoted += "\\\""; break;
+      case '\\': quoted += "\\\\"; break;
+      case '\n': quoted += "\\n"; break;
+      case '\r': quoted += "\\r"; break;
+      case '\t': quoted += "\\t"; break;
+      default: quoted += c;
     }
   }
-  return out;
+  return escape_unprintable(quoted);
 }
 
 }  // namespace coffer

@@ -15,7 +15,7 @@ std::size_t display_width(std::string_view utf8);
 std::string printable(std::string_view text);
 
 // The same characters written as JSON writes them, "\u202e", but line ends left as they are;
-// invalid bytes become U+FFFD. A JSON document stays the same document, and any text stays
+// invalid bytes become \ufffd. A JSON document stays the same document, and any text stays
 // readable. Thread-safe; linear in the text.
 std::string escape_unprintable(std::string_view text);
 

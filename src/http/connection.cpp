@@ -33,7 +33,7 @@ Peer peer_of(const tcp::socket& socket) {
     address = asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
   return {.name = fmt::format(fmt::runtime(address.is_v6() ? "[{}]:{}" : "{}:{}"),
                               address.to_string(), endpoint.port()),
-          .group = peer_group(address.to_string()).value_or(""),
+          .group = http::peer_group(address.to_string()).value_or(""),
           .is_loopback = address.is_loopback()};
 }
 

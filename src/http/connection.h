@@ -67,8 +67,8 @@ struct Context {
 
 // Who is at the other end.
 struct Peer {
-  std::string name;   // address and port; "local" through a Unix socket
-  std::string group;  // whose connections count together: see http/peer_group.h
+  std::string name = {};   // address and port; "local" through a Unix socket
+  std::string group = {};  // of all addresses that one client may have: see peer_group()
   bool is_loopback = false;
   bool is_local = false;  // through a Unix socket
 };
@@ -145,8 +145,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool continued_ = false;  // 100 Continue was sent
   bool is_async_ = false;   // an AsyncHandler has the request, not request_
 
-  const Peer peer_;
   ConnectionTable::Place place_;
+  const Peer peer_;
   Request request_;
   BodyBudget::Share body_share_;  // of request_
   const Router::Route* route_ = nullptr;

@@ -7,7 +7,8 @@
 namespace coffer::http {
 namespace {
 
-constexpr std::size_t kLocalAtOnce = 128, kReservedAtOnce = 16;
+constexpr std::size_t kLocalAtOnce = 128;
+constexpr std::size_t kReservedAtOnce = 16;
 constexpr std::size_t kTurnAwayAtOnce = 64;
 
 }  // namespace

@@ -2,7 +2,7 @@
 // Invariant: a peer has at most its limit of connections, all together have at most theirs, and
 // where there is no room the connection that is idle longest goes first. A few places more are kept
 // for this machine, for short requests that the I/O thread answers itself: a probe of /health gets
-// in however many connections there are.
+// in however many connections there are. The Unix socket has places of its own.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ class ConnectionTable {
  public:
   enum class Kind {
     kCommon,
-    kLocal,     // through the Unix socket: beside the others, which must not shut out the commands
-    kReserved,  // only for what the I/O thread answers itself
+    kLocal,       // through the Unix socket: beside all limits of the port
+    kReserved,    // only for what the I/O thread answers itself
     kTurnedAway,  // gets 503
     kRefused,     // not even that: never in the table
   };

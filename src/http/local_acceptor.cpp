@@ -38,10 +38,9 @@ void LocalAcceptor::on_accept(error_code error, asio::local::stream_protocol::so
   }
   accept();
   if (!is_peer_trusted(socket.native_handle())) return;
-  auto connection = std::make_shared<Connection>(
-      context_, Peer{.name = "local", .group = "local", .is_loopback = true, .is_local = true},
-      std::move(socket), nullptr);
-  context_.connections.take(connection);
+  const Peer peer{.name = "local", .group = "local", .is_loopback = true, .is_local = true};
+  context_.connections.take(
+      std::make_shared<Connection>(context_, peer, std::move(socket), nullptr));
 }
 
 void LocalAcceptor::close() {

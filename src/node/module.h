@@ -42,7 +42,9 @@ struct OpenContext {
   bool log_rollbacks = true;
   // Old blocks once more, from a source of their own, beside the follower.
   std::function<Result<std::unique_ptr<bus::BlockReader>>()> open_blocks = nullptr;
-  const sql::StopSignal* stop = nullptr;  // for the sql::DatabaseOptions of its databases
+  // The process stops: for the sql::DatabaseOptions of its databases, and for requests that take
+  // long.
+  const sql::StopSignal* stop = nullptr;
 };
 
 // A module that is open, or that the settings switched off: then it has no consumer and no status,
@@ -67,8 +69,6 @@ class OpenModule {
   virtual void add_routes(api::RouteTable& table) { (void)table; }
   // Serving begins: metrics, and threads for what is to be done now and then.
   virtual void start(api::Metrics& metrics) { (void)metrics; }
-  // The process is about to stop: requests that take long end soon, with kCancelled. Thread-safe.
-  virtual void interrupt() {}
   // Ends what start() began; idempotent.
   virtual void stop() {}
 };

@@ -252,7 +252,6 @@ Result<> Node::reload() {
 
 void Node::stop() {
   stop_.request();
-  for (const Opened& opened : modules_) opened.open->interrupt();
   if (follower_) follower_->stop();
 }
 

@@ -35,7 +35,7 @@ Result<> WalletModule::open(const node::OpenContext& context) {
   };
   StoreOptions rules = store_options(config_, network_);
   rules.block_at = block_at;
-  rules.go_on = [this] { return !stopping_; };
+  rules.go_on = [stop = context.stop] { return stop == nullptr || !stop->is_requested(); };
   store_ = TRY(Store::open(*database_, network_, std::move(rules)));
   consumer_ = TRY(Consumer::open(*store_, {.hears_mempool = !context.one_shot}));
   // Without addresses there is nothing to find in old blocks.

@@ -1,8 +1,6 @@
 // The wallets as a module of the program: database, store and consumer of a running node.
 #pragma once
 
-#include <atomic>
-
 #include <coffer/wallet/consumer.h>
 #include "node/module.h"
 #include "wallet/routes/metrics.h"
@@ -25,7 +23,6 @@ class WalletModule final : public node::OpenModule {
   std::vector<const sql::Database*> databases() const override;
   void add_routes(api::RouteTable& table) override;
   void start(api::Metrics& metrics) override;
-  void interrupt() override { stopping_ = true; }
   void stop() override;
 
   // Null when there are no wallets.
@@ -35,7 +32,6 @@ class WalletModule final : public node::OpenModule {
   const config::Config& config_;
   const chain::Network& network_;
   const bool read_only_;
-  std::atomic<bool> stopping_{false};
   std::unique_ptr<sql::Database> database_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<Consumer> consumer_;
