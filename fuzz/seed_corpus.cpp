@@ -144,7 +144,8 @@ void add_http_requests(Corpus& corpus) {
   const std::string host = "Host: localhost\r\n", right = "Authorization: Bearer right\r\n";
   const std::string chunks = "3;x=y\r\nabc\r\n2\r\nde\r\n0\r\nTrailer: x\r\n\r\n";
   for (const std::string& request :
-       {"GET /health HTTP/1.1\r\n" + host + "\r\n", "GET /read/%41?q=a+b HTTP/1.0\r\n\r\n",
+       {"GET /health HTTP/1.1\r\n" + host + "\r\n",
+        std::string("GET /read/%41?q=a+b HTTP/1.0\r\n\r\n"),
         "HEAD /health HTTP/1.1\r\n" + host + "Connection: close\r\n\r\n",
         "POST /write HTTP/1.1\r\n" + host + right + "Content-Length: 3\r\n\r\nabc",
         "POST /write HTTP/1.1\r\n" + host + right + "Transfer-Encoding: chunked\r\n\r\n" + chunks,

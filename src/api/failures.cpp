@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "http/peer_group.h"
-
 namespace coffer::api {
 namespace {
 
@@ -12,8 +10,10 @@ struct Rule {
 };
 
 Rule rule_of(std::string_view peer) {
-  if (peer == http::kLoopbackGroup) return {2'000, 1'000};
-  return {60'000, 60'000};
+  // What is no address is of this machine: loopback, or a socket that has no address.
+  const bool is_remote = peer.find_first_of(".:") != std::string_view::npos;
+  if (is_remote) return {60'000, 60'000};
+  return {2'000, 1'000};
 }
 
 }  // namespace

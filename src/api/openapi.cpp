@@ -111,6 +111,7 @@ void write_operation(json::Writer& json, const Route& route) {
   json.key(method).begin_object();
   json.field("operationId", operation_id(route)).field("summary", route.summary);
   write_security(json, route.scope);
+  if (!route.pool.empty()) json.field("x-coffer-pool", route.pool);
   if (!route.parameters.empty()) {
     json.key("parameters").begin_array();
     for (const Parameter& parameter : route.parameters) write_parameter(json, parameter);

@@ -29,7 +29,7 @@ struct ServiceOptions {
   AuditOptions audit;
   std::function<Status()> status;  // called on workers; thread-safe, quick
   // /health/ready answers what was read so long ago at most, as long as reading it does not hang.
-  std::chrono::milliseconds readiness_age{1000};
+  std::chrono::milliseconds readiness_age{250};
   std::vector<ModuleSchema> module_schemas;   // of Status::modules
   chainstate::EventReader* events = nullptr;  // outlives the service; null leaves the route out
   EventHub::Options event_limits;

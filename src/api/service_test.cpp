@@ -83,6 +83,18 @@ TEST(Service, EveryRouteTakesOnlyItsParametersAndEachOnce) {
   EXPECT_NE(twice.body.find("parameter 'last' is there twice"), std::string::npos);
 }
 
+// All of 127/8 is this machine, and so is ::1: reading is open, and the address is a good Host.
+TEST(Service, EveryLoopbackAddressCountsAsLoopback) {
+  for (const char* listen : {"127.0.0.2:0", "127.255.0.1:0", "localhost:0"}) {
+    Fixture f;
+    f.options.http.listen = listen;
+    f.start();
+    if (!f.service) continue;
+    EXPECT_EQ(f.get("/api/v1/status").status, 200) << listen;
+  }
+  EXPECT_TRUE(http::is_loopback_address("[::1]:0").value());  // not every machine has it
+}
+
 TEST(Service, StatusJsonRoundTrip) {
   Fixture f;
   f.start();

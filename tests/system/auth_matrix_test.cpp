@@ -59,6 +59,7 @@ struct Operation {
   Method method = Method::kGet;
   std::string path;
   std::string scope;
+  std::string pool;  // of workers
   bool is_stream = false;
 
   std::string name() const { return fmt::format("{} {}", http::name(method), path); }
@@ -112,9 +113,11 @@ class AuthMatrix : public testing::Test {
         std::string upper(method);
         for (char& c : upper) c = static_cast<char>(std::toupper(c));
         const auto& content = declared.at("responses").as_object().begin()->value();
+        const auto* pool = declared.as_object().if_contains("x-coffer-pool");
         found.push_back(
             {http::parse_method(upper).value(), std::string(path),
              std::string(declared.at("x-coffer-scope").as_string()),
+             pool ? std::string(pool->as_string()) : "",
              boost::json::serialize(content).find("event-stream") != std::string::npos});
       }
     return found;
@@ -173,6 +176,13 @@ TEST_F(AuthMatrix, OnLoopback) {
   serve({});
   const auto all = operations();
   EXPECT_GT(all.size(), 60u) << "a module is missing";
+  // Whatever waits for a database does it among workers of its own.
+  for (const Operation& operation : all) {
+    const std::string pool = operation.path.starts_with("/api/v1/wallets")  ? "wallet"
+                             : operation.path.starts_with("/api/v1/tokens") ? "token"
+                                                                            : "";
+    EXPECT_EQ(operation.pool, pool) << operation.name();
+  }
   // The wrong one comes last: then no token is looked at for a while.
   for (const int which : {0, 2, 3, 1}) check(all, which, false);
 }
