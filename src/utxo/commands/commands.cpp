@@ -1,6 +1,6 @@
 // The commands of the UTXO state, as data.
-#include "node/audited.h"
 #include "node/commands.h"
+#include "node/audited.h"
 #include "utxo/commands/commands.h"
 
 namespace coffer::utxo {
