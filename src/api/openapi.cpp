@@ -141,6 +141,7 @@ std::string RouteTable::openapi(std::string_view version) const {
   json.field("description",
              "A ledger-state engine. On loopback reading is open; what changes state, "
              "and everything beyond loopback but /health, needs a token.");
+  json.key("license").raw(R"({"name":"Apache License 2.0","identifier":"Apache-2.0"})");
   json.end_object();
   json.key("servers").raw(R"([{"url":"/","description":"this Coffer"}])");
   json.key("paths").begin_object();
