@@ -46,6 +46,10 @@ namespace {
       end("an exception of an unknown kind", "please report this", true);
     }
   }
+  // What was thrown cannot be seen while the stack is unwound, as when a thread could not be
+  // started and those that were still run: nothing but a lack of memory or threads throws that far.
+  if (std::uncaught_exceptions() > 0)
+    end("out of memory or threads", "give it more; nothing is lost", false);
   end("terminated", "please report this", true);
 }
 
