@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include <coffer/base/clock.h>
 #include "base/temp_dir.h"
@@ -40,15 +41,17 @@ class Readiness : public testing::Test {
     const std::string out = server_->out();
     url_ = std::string(bj::parse(out.substr(0, out.find('\n'))).at("url").as_string());
   }
+  // Health is answered at once: asking all the time would leave the server nothing to work with.
+  static void pause() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
   // Asks again until the answer has this status, for a minute at most; the answer's body.
   std::string wait_for_status(int status) {
     std::string body;
     for (const std::int64_t end = system_clock().steady_ms() + 60'000;
          system_clock().steady_ms() < end;) {
       const auto answer = http::get(url_ + "/health/ready");
-      if (!answer) continue;
-      body = answer->content();
-      if (answer->status == status) return body;
+      if (answer) body = answer->content();
+      if (answer && answer->status == status) return body;
+      pause();
     }
     ADD_FAILURE() << "never " << status << "; last: " << body;
     return body;
@@ -74,8 +77,10 @@ class Readiness : public testing::Test {
   template <typename Condition>
   bool eventually(Condition condition) {
     const std::int64_t end = system_clock().steady_ms() + 120'000;
-    while (!condition())
+    while (!condition()) {
       if (system_clock().steady_ms() > end || !server_->running()) return false;
+      pause();
+    }
     return true;
   }
   // Far longer than it tries again at once. What /health/ready says then.
