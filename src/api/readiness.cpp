@@ -13,6 +13,7 @@ Result<bool> follows_the_chain(const Status& status, std::string_view name) {
   for (const ModuleStatus& module : status.modules)
     if (module.name == name && module.json) return false;
   std::vector<std::string> names;
+  names.reserve(status.consumers.size() + status.modules.size());
   for (const ConsumerStatus& consumer : status.consumers) names.push_back(consumer.name);
   for (const ModuleStatus& module : status.modules)
     if (module.json && std::ranges::find(names, module.name) == names.end())

@@ -60,8 +60,8 @@ http::Router RouteTable::router(const OnUnauthorized& on_unauthorized) const {
   http::Router router;
   for (const Route& route : routes_) {
     const bool watched = route.scope == Scope::kOwn && on_unauthorized != nullptr;
-    const auto watch = [&route, watched, on_unauthorized](const http::Request& request,
-                                                          http::Response response) {
+    const auto watch = [watched, on_unauthorized](const http::Request& request,
+                                                  http::Response response) {
       if (watched && response.status == 401) on_unauthorized(request);
       return response;
     };

@@ -218,7 +218,7 @@ void Service::Impl::after(const http::Request& request, const http::RouteInfo* i
                    .route = route.pattern,
                    .path = request.path,
                    .status = finished.status,
-                   .token = identity ? identity->name : "",
+                   .token = identity ? std::string_view(identity->name) : std::string_view(),
                    .remote = request.remote,
                    .change = {}};
   if (!finished.handled) return refusals.note(entry);

@@ -41,7 +41,7 @@ class Pools : public testing::Test {
                {.on_io_thread = true});
     server_ = serve(std::move(options), std::move(router));
   }
-  ~Pools() override {
+  void TearDown() override {
     if (!go_.try_wait()) go_.count_down();
   }
   std::unique_ptr<RawClient> ask(std::string_view path) const {
@@ -57,6 +57,7 @@ class Pools : public testing::Test {
 
 TEST_F(Pools, HungDatabaseHoldsUpNobodyElse) {
   std::vector<std::unique_ptr<RawClient>> hung;
+  hung.reserve(6);
   for (int i = 0; i < 2; ++i) hung.push_back(ask("/wallet"));
   ASSERT_TRUE(eventually([&] { return running_ == 2; }));
   for (int i = 0; i < 4; ++i) hung.push_back(ask("/wallet"));  // these wait in its queue

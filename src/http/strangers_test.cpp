@@ -20,6 +20,7 @@ using std::chrono::seconds;
 
 std::vector<std::unique_ptr<RawClient>> idle_clients(const Server& server, std::size_t count) {
   std::vector<std::unique_ptr<RawClient>> clients;
+  clients.reserve(count);
   for (std::size_t i = 0; i < count; ++i)
     clients.push_back(std::make_unique<RawClient>(server.address()));
   return clients;

@@ -46,6 +46,7 @@ TEST_F(Snapshots, OfManyIntoOneDirectoryExactlyOneIsMade) {
   std::vector<std::vector<int>> answers(kRounds, std::vector<int>(kClients));
   std::barrier together(kClients);
   std::vector<std::thread> clients;
+  clients.reserve(kClients);
   for (int client = 0; client < kClients; ++client)
     clients.emplace_back([&, client] {
       for (int round = 0; round < kRounds; ++round) {

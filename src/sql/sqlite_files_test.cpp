@@ -92,6 +92,7 @@ TEST_F(SqliteFiles, NewFileIsNeverEmpty) {
 
 TEST_F(SqliteFiles, ManyMakeOneDatabase) {
   std::vector<std::future<bool>> made;
+  made.reserve(8);
   for (int i = 0; i < 8; ++i)
     made.push_back(std::async(std::launch::async, [this, i] {
       auto patient = options_;
@@ -145,6 +146,7 @@ TEST_F(SqliteFiles, EveryWriterBehindForeignLockIsAnswered) {
   const Foreign other(path_);
   other.run("BEGIN EXCLUSIVE");
   std::vector<std::future<Error>> refused;
+  refused.reserve(6);
   for (int i = 0; i < 6; ++i)
     refused.push_back(std::async(std::launch::async, [&] { return write(*database).error(); }));
   for (auto& one : refused) {

@@ -31,7 +31,7 @@ class NewFiles {
   // Errors: kConflict if there is anything in it.
   Result<> make_place() {
     if (directory_.has_parent_path()) TRY(make_directory(directory_.parent_path()));
-    const auto made = make_new_directory(directory_, 0700);
+    auto made = make_new_directory(directory_, 0700);
     made_directory_ = made.has_value();
     if (!made && made.error().code != Code::kConflict) return made;
     std::error_code error;
@@ -40,7 +40,7 @@ class NewFiles {
                 directory_.string());
   }
   Result<fs::path> make(const std::string& name) {
-    const fs::path file = directory_ / name;
+    fs::path file = directory_ / name;
     TRY(make_new_file(file));
     made_.push_back(file);
     return file;

@@ -102,6 +102,7 @@ std::vector<const sql::Database*> Communities::databases() const {
   if (server_) return {server_.get()};
   std::shared_lock lock(mutex_);
   std::vector<const sql::Database*> files;
+  files.reserve(open_.size());
   for (const auto& [name, opened] : open_) files.push_back(opened.database.get());
   return files;
 }
