@@ -18,7 +18,7 @@ using test::Process;
 bool all_signals_taken(pid_t pid) {
   std::ifstream status("/proc/" + std::to_string(pid) + "/status");
   for (std::string line; std::getline(status, line);)
-    if (line.starts_with("ShdPnd:")) return line.find_first_not_of("0", 8) == std::string::npos;
+    if (line.starts_with("ShdPnd:")) return line.find_first_not_of('0', 8) == std::string::npos;
   return false;
 }
 

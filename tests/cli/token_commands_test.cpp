@@ -224,6 +224,7 @@ TEST_P(TokenCommands, ConcurrentExportsDoNotMix) {
     const std::string directory = (dir_.path() / ("out" + std::to_string(round))).string();
     std::vector<Finished> ends(3);
     std::vector<std::thread> exports;
+    exports.reserve(ends.size());
     for (Finished& end : ends) exports.emplace_back([&] { end = token({"export", directory}); });
     for (std::thread& one : exports) one.join();
     EXPECT_EQ(std::ranges::count(ends, 0, &Finished::exit_code), 1) << round;

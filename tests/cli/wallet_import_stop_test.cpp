@@ -1,4 +1,5 @@
 // A long import ends in order when somebody stops it, and the same import again does the rest.
+#include <fstream>
 #include <thread>
 
 #include "cli/wallet_commands.h"

@@ -230,6 +230,7 @@ TEST_F(TokenProcesses, RepeatsAtOtherServersAreAppliedOnce) {
   SCOPED_TRACE(fmt::format("seed {}", seed));
   {
     std::vector<std::jthread> clients;
+    clients.reserve(kClients);
     for (std::uint64_t i = 0; i < kClients; ++i)
       clients.emplace_back([this, end_ms, i, seed] {
         Rng rng(seed + i);
