@@ -92,6 +92,7 @@ TEST_P(TokenWaiting, HoldsAnswerAfterABoundedWait) {
   lock_outside(alice.wallet);
   const std::string path = "/holds/" + open.text("id");
   std::vector<std::future<Answer>> answers;
+  answers.reserve(5);
   for (int i = 0; i < 3; ++i)
     answers.push_back(post_later("/holds", alice.bearer, hold_body(alice, bob)));
   answers.push_back(post_later(path + "/capture", bob.bearer,

@@ -118,6 +118,7 @@ TEST_P(TokenFullDisk, RefusesAndLosesNothing) {
     leave_room(rng.between(64u << 10, 3u << 20));
     {
       std::vector<std::jthread> clients;
+      clients.reserve(people_.size());
       for (std::size_t i = 0; i < people_.size(); ++i)
         clients.emplace_back([this, i] { change_until_full(i); });
     }
