@@ -213,7 +213,7 @@ TEST_F(Readiness, WalletWaitsForItsDatabase) {
 }
 
 TEST_F(Readiness, WalletWaitsForDiskSpace) {
-  test::SmallDisk disk(16);
+  test::SmallDisk disk(128);
   COFFER_REQUIRE_MOUNTED_OR_SKIP(disk);
   const std::string location = "sqlite:" + disk.path() + "/wallet.db";
   const auto coffer = [&](std::vector<std::string> command) {
@@ -235,8 +235,9 @@ TEST_F(Readiness, WalletWaitsForDiskSpace) {
   }
   ASSERT_GT(import.size(), 20u);
   (void)coffer(import);
-  // Room for its tables, not for all that it writes ahead of them.
-  ASSERT_TRUE(disk.fill(14u << 20));
+  // Room for its tables, not for all that it writes ahead of them. What is freed later has room for
+  // all blocks that come meanwhile, however slow the machine is.
+  ASSERT_TRUE(disk.fill(126u << 20));
   ASSERT_NO_FATAL_FAILURE(start({"--wallet-database", location, "--devnet-reorg-every", "5",
                                  "--ready-max-behind", "1000000"}));
   const std::string body = wait_until_the_wallet_waits();
